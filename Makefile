@@ -1,0 +1,48 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`. Each sets up .venv by itself.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEV := $(VENV)/.ready-dev
+BENCH := $(VENV)/.ready-bench
+
+.PHONY: help setup demo test lint types check docs bench-attend clean
+
+help:
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(DEV): $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+$(BENCH): $(DEV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	@touch $@
+
+setup: $(DEV)  ## make .venv with all that development needs
+
+demo: $(DEV)  ## the worked example, and the catalogue drawn as pictures
+	$(BIN)/regard demo --to demo
+
+test: $(DEV)  ## all tests
+	$(BIN)/python -m pytest
+
+lint: $(DEV)  ## ruff: rules and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(DEV)  ## mypy, strict
+	$(BIN)/mypy
+
+check: lint types test  ## what a commit must pass
+
+docs: $(DEV)  ## make docs/mechanisms.md and its pictures from the catalogue
+	$(BIN)/python -m regard.show.catalogue docs
+
+bench-attend: $(BENCH)  ## ratios against bare SDPA and peers, into docs/results/
+	$(BIN)/python benchmarks/attend.py --to docs/results
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

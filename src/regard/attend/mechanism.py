@@ -1,0 +1,159 @@
+"""Score, scope, select, read: every attention mechanism is these four choices."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from regard.attend import fast
+from regard.attend.bias import Bias
+from regard.attend.memory import Memory, seen_by_someone, without_padding
+from regard.attend.scope import Scope, Scoping, causal, everything, joint_table
+from regard.attend.score import Past, Score, Scores
+from regard.attend.select import Select, Softmax
+
+
+@dataclass(frozen=True)
+class Look:
+    """The answer: what was read, with which weights, and how likely that choice was (0.0 = certain)."""
+
+    context: Float[Tensor, "b *h q v"]
+    weights: Float[Tensor, "b h q k"]
+    log_prob: Float[Tensor, "b h q"] | float = 0.0
+
+
+Watcher = Callable[["Attention", Look], None]
+
+
+class Mechanism(nn.Module, ABC):
+    """A query looks at a memory. `look` always has weights; calling the module gives the context alone."""
+
+    @abstractmethod
+    def memory(self, keys: Tensor, values: Tensor | None = None, scope: Scope = everything, start: int = 0) -> Memory:
+        """Prepare what there is to look at, once; without values the keys are read."""
+
+    @abstractmethod
+    def look(self, query: Tensor, memory: Memory, at: int = 0, past: Past | None = None) -> Look:
+        """The plain reading, with every weight there to see; the first query is at position `at`."""
+
+    @abstractmethod
+    def forward(self, query: Tensor, memory: Memory, at: int = 0, past: Past | None = None) -> Tensor:
+        """The context alone, by the fastest reading that gives the same answer."""
+
+
+class Attention(Mechanism):
+    """One mechanism, four choices: how keys are scored, selected, limited and biased.
+
+    Tensors are `b n d`, or `b h n d` with a head axis; without one they are read as one head, and the context
+    comes back without one. While training with dropout on the weights the reading is plain, so that watching
+    draws the same random numbers.
+    """
+
+    def __init__(
+        self,
+        score: Score,
+        select: Select | None = None,
+        scope: Scope | Scoping = everything,
+        bias: Bias | None = None,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.score = score
+        self.select = select or Softmax()
+        self.scope = scope
+        self.bias = bias
+        self.dropout = dropout
+        self.watchers: tuple[Watcher, ...] = ()
+
+    def memory(self, keys: Tensor, values: Tensor | None = None, scope: Scope = everything, start: int = 0) -> Memory:
+        values = keys if values is None else values
+        if keys.shape[:-1] != values.shape[:-1]:
+            raise ValueError(
+                f"keys {tuple(keys.shape)} and values {tuple(values.shape)} differ before their last axis; "
+                "there is one value for each key"
+            )
+        keys, values = with_heads(keys, "keys"), with_heads(values, "values")
+        places = torch.arange(start, start + keys.shape[2], device=keys.device)
+        visible = seen_by_someone(scope, keys.shape[0], places)
+        prepared = self.score.prepare(without_padding(keys, visible))
+        return Memory(prepared, without_padding(values, visible), scope, start)
+
+    def look(self, query: Tensor, memory: Memory, at: int = 0, past: Past | None = None) -> Look:
+        asked = with_heads(query, "query")
+        look = self.read(asked, self._fitting(asked, memory), at, past)
+        for watcher in self.watchers:
+            watcher(self, look)
+        return look if query.dim() == 4 else Look(look.context.squeeze(1), look.weights, look.log_prob)
+
+    def forward(self, query: Tensor, memory: Memory, at: int = 0, past: Past | None = None) -> Tensor:
+        if self.watchers or (self.training and self.dropout > 0):
+            return self.look(query, memory, at, past).context
+        asked = with_heads(query, "query")
+        context = fast.read(self, asked, self._fitting(asked, memory), at, past)
+        if context is None:
+            return self.look(query, memory, at, past).context
+        return context if query.dim() == 4 else context.squeeze(1)
+
+    def read(
+        self,
+        query: Float[Tensor, "b h q d"],
+        memory: Memory,
+        at: int = 0,
+        past: Past | None = None,
+        scores: Scores | None = None,
+    ) -> Look:
+        """Score, bias, select, read, with nothing hidden; `scores` if they are at hand already."""
+        memory = memory.spread(query.shape[1])
+        scores = self.score(query, memory.keys, past) if scores is None else scores
+        scores = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
+        allowed = self.allowed(query, memory, at)
+        if self.bias is not None:
+            added = self.bias(query, memory, at)
+            shown = added > -torch.inf
+            allowed = shown if allowed is None else allowed & shown
+            scores = scores + added
+        weights, log_prob = self.select(scores, allowed, query, past)
+        weights = weights.to(memory.values.dtype)
+        return Look(F.dropout(weights, self.dropout, self.training) @ memory.values, weights, log_prob)
+
+    def scopes(self, query: Float[Tensor, "b h q d"], memory: Memory, at: int) -> tuple[Scope, ...]:
+        """All that limits these queries: the mechanism's scope, the contents', the data's."""
+        own = self.scope(query, memory, at) if isinstance(self.scope, Scoping) else self.scope
+        parts = own.conjuncts + memory.scope.conjuncts
+        if at >= memory.last:  # decoding: nothing is ahead yet
+            return tuple(part for part in parts if part is not causal)
+        return parts
+
+    def allowed(self, query: Float[Tensor, "b h q d"], memory: Memory, at: int) -> Bool[Tensor, "#b #h #q #k"] | None:
+        """The table of all scopes together; None where everything may be seen."""
+        rows = torch.arange(at, at + query.shape[2], device=query.device)
+        return joint_table(self.scopes(query, memory, at), query.shape[0], query.shape[1], rows, memory.positions)
+
+    def _fitting(self, query: Tensor, memory: Memory) -> Memory:
+        if query.shape[0] != memory.keys.shape[0]:
+            raise ValueError(
+                f"{query.shape[0]} rows of queries look at {memory.keys.shape[0]} rows of memory; "
+                "the batch must be the same: expand one side, or memory.pick(rows)"
+            )
+        return memory
+
+    def extra_repr(self) -> str:
+        return f"scope={self.scope.name}" if isinstance(self.scope, Scope) else ""
+
+
+def with_heads(x: Tensor, what: str) -> Float[Tensor, "b h n d"]:
+    """A tensor without a head axis is one head."""
+    if x.dim() == 3:
+        return x.unsqueeze(1)
+    if x.dim() == 4:
+        return x
+    raise ValueError(
+        f"{what} of shape {tuple(x.shape)}: give (batch, length, width), or (batch, heads, length, width); "
+        "one state per row is state[:, None]"
+    )
