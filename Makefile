@@ -26,8 +26,9 @@ setup: $(DEV)  ## make .venv with all that development needs
 demo: $(DEV)  ## the worked example, and the catalogue drawn as pictures
 	$(BIN)/regard demo --to demo
 
-test: $(DEV)  ## all tests
+test: $(DEV)  ## all tests, then those of the heart once more with every shape checked
 	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m 'not grid' --jaxtyping-packages=regard,tests.check tests/attend tests/laws
 
 lint: $(DEV)  ## ruff: rules and format
 	$(BIN)/ruff check .

@@ -287,7 +287,7 @@ def local_p_centre(q: Array, W: Array, v: Array, allowed: Bools) -> Array:
 
 
 def ntm(scores: Array, allowed: Bools, beta: Array, gate: Array, shift: Array, gamma: Array, first: Array) -> Array:
-    """Each step: c = softmax(beta s); g c + (1 - g) previous; circular shift; w^gamma / sum if allowed."""
+    """Each step: c = softmax(beta s); g c + (1 - g) previous; shift around the allowed keys; w^gamma / sum."""
     scores = np.asarray(scores, np.float64)
     allowed = np.broadcast_to(allowed, scores.shape)
     n_keys, n_shifts = scores.shape[3], shift.shape[3]
@@ -301,12 +301,13 @@ def ntm(scores: Array, allowed: Bools, beta: Array, gate: Array, shift: Array, g
             content = _softmax_over(keyed, _seen(row, may))
             interpolated = g * content + (1 - g) * previous
             sharpened = np.zeros(n_keys)
-            for j in range(n_keys):
+            tape = [j for j in range(n_keys) if may[j]]
+            for place, j in enumerate(tape):
                 shifted = 0.0
                 for s in range(n_shifts):
                     offset = s - n_shifts // 2
-                    shifted += float(interpolated[(j - offset) % n_keys]) * float(shift[b, h, i, s])
-                if may[j] and shifted > 0:
+                    shifted += float(interpolated[tape[(place - offset) % len(tape)]]) * float(shift[b, h, i, s])
+                if shifted > 0:
                     sharpened[j] = shifted ** float(gamma[b, h, i])
             total = float(sharpened.sum())
             previous = sharpened / total if total > 0 else np.zeros(n_keys)

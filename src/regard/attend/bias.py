@@ -26,15 +26,14 @@ class Bias(nn.Module, ABC):
 class Alibi(Bias):
     """-slope·|q - k|, a slope per head, nothing learned. Press, Smith & Lewis 2022, fig. 3."""
 
-    slopes: Tensor
-
     def __init__(self, heads: int) -> None:
         super().__init__()
-        self.register_buffer("slopes", torch.tensor(alibi_slopes(heads)).view(-1, 1, 1), persistent=False)
+        self.slopes = alibi_slopes(heads)
 
     def forward(self, query: Queries, memory: Memory, at: int) -> Added:
         distance = ahead(query, memory, at).abs()
-        return -(self.slopes.to(query.dtype) * distance).unsqueeze(0)
+        slopes = torch.tensor(self.slopes, device=query.device).view(-1, 1, 1)
+        return -(slopes * distance).unsqueeze(0).to(query.dtype)
 
 
 class SelfLast(Bias):
@@ -79,23 +78,19 @@ class TransformerXL(Bias):
     memory at negative positions.
     """
 
-    frequencies: Tensor
-
     def __init__(self, heads: int, d_key: int, d_model: int) -> None:
         super().__init__()
         self.u = nn.Parameter(torch.zeros(heads, 1, d_key))
         self.v = nn.Parameter(torch.zeros(heads, 1, d_key))
         self.position = nn.Linear(d_model, heads * d_key, bias=False)
-        steps = torch.arange(0, d_model, 2) / d_model
-        self.register_buffer("frequencies", 10000.0**-steps, persistent=False)
 
     def forward(self, query: Queries, memory: Memory, at: int) -> Added:
         heads, width = self.u.shape[0], self.u.shape[2]
         behind = -ahead(query, memory, at)  # q k
         nearest, farthest = at - memory.last, at + query.shape[2] - 1 - memory.start
         distances = torch.arange(nearest, farthest + 1, device=query.device)
-        angles = distances.unsqueeze(-1) * self.frequencies.to(query.dtype)
-        r = self.position(torch.cat((angles.sin(), angles.cos()), -1))
+        angles = turns(distances, self.position.in_features)
+        r = self.position(torch.cat((angles.sin(), angles.cos()), -1).to(query.dtype))
         r = r.view(-1, heads, width).permute(1, 2, 0)  # h d distances
         place = (behind - nearest).expand(*query.shape[:2], -1, -1)
         by_distance = torch.gather((query + self.v) @ r, -1, place)
@@ -149,6 +144,12 @@ def alibi_slopes(heads: int) -> list[float]:
 
 def sinusoid(positions: Int[Tensor, " n"], d_model: int) -> Float[Tensor, "n d"]:
     """sin and cos of p / 10000^(2i/d), interleaved, i counting pairs. Vaswani et al. 2017, 3.5."""
-    steps = torch.arange(0, d_model, 2, device=positions.device, dtype=torch.float64) / d_model
-    angles = positions.unsqueeze(-1) * 10000.0**-steps
+    angles = turns(positions, d_model)
     return torch.stack((angles.sin(), angles.cos()), -1).flatten(-2)[:, :d_model]
+
+
+def turns(positions: Int[Tensor, " n"], width: int, base: float = 10000.0) -> Float[Tensor, "n i"]:
+    """The angle p / base^(2i/width) of each position and pair, as exact as the device allows."""
+    exact = torch.float32 if positions.device.type == "mps" else torch.float64
+    steps = torch.arange(0, width, 2, device=positions.device, dtype=exact) / width
+    return positions.unsqueeze(-1) * base**-steps

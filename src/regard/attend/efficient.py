@@ -100,7 +100,8 @@ class Recurrence:
 
 
 def _ratio(over: Tensor, under: Tensor) -> Tensor:
-    return over / under.clamp_min(torch.finfo(under.dtype).tiny)
+    """Zeros where nothing was seen; dividing by 1 there keeps the gradient finite too."""
+    return over / torch.where(under > 0, under, 1.0)
 
 
 class Compression(nn.Module, ABC):

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.attend.bias import turns
 from regard.attend.mechanism import Attention, Look, Mechanism
 from regard.attend.memory import Memory, seen_by_someone, without_padding
 from regard.attend.scope import Scope, everything
@@ -20,19 +21,15 @@ class Rotary(nn.Module):
     Feature i is paired with feature i + d/2; `base` sets the slowest turn.
     """
 
-    frequencies: Tensor
-
     def __init__(self, d_key: int, base: float = 10000.0) -> None:
         super().__init__()
         if d_key % 2:
             raise ValueError(f"rotary turns pairs, so d_key must be even; got {d_key}: try {d_key + 1}")
-        frequencies = base ** -(torch.arange(0, d_key, 2, dtype=torch.float64) / d_key)
-        self.register_buffer("frequencies", frequencies, persistent=False)
+        self.base = base
 
     def forward(self, x: Float[Tensor, "b h n d"], at: int) -> Float[Tensor, "b h n d"]:
         """`x` as it stands at positions `at ...`."""
-        places = torch.arange(at, at + x.shape[2], device=x.device, dtype=self.frequencies.dtype)
-        angles = places.unsqueeze(-1) * self.frequencies
+        angles = turns(torch.arange(at, at + x.shape[2], device=x.device), x.shape[-1], self.base)
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         left, right = x.chunk(2, -1)
         return torch.cat((left * cos - right * sin, left * sin + right * cos), -1)
