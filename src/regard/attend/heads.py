@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.attend.bias import turns
-from regard.attend.mechanism import Attention, Look, Mechanism
+from regard.attend.mechanism import Attention, Look, Mechanism, one_value_each
 from regard.attend.memory import Memory, seen_by_someone, without_padding
 from regard.attend.scope import Scope, everything
 from regard.attend.score import Past
@@ -74,6 +74,10 @@ class Heads(Mechanism):
         visible = seen_by_someone(scope, keys.shape[0], places)
         keys = without_padding(keys, visible)
         values = keys if values is None else without_padding(values, visible)
+        one_value_each(keys, values)
+        for given, layer in ((keys, self.key), (values, self.value)):
+            if given.shape[-1] != layer.in_features:
+                raise ValueError(f"these heads were built for memory {layer.in_features} wide; got {given.shape[-1]}")
         split_keys = split(self.key(keys), self.groups)
         if self.rotary is not None:
             split_keys = self.rotary(split_keys, start)

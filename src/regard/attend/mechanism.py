@@ -64,6 +64,8 @@ class Attention(Mechanism):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout is a share in [0, 1); got {dropout}")
         self.score = score
         self.select = select or Softmax()
         self.scope = scope
@@ -73,11 +75,7 @@ class Attention(Mechanism):
 
     def memory(self, keys: Tensor, values: Tensor | None = None, scope: Scope = everything, start: int = 0) -> Memory:
         values = keys if values is None else values
-        if keys.shape[:-1] != values.shape[:-1]:
-            raise ValueError(
-                f"keys {tuple(keys.shape)} and values {tuple(values.shape)} differ before their last axis; "
-                "there is one value for each key"
-            )
+        one_value_each(keys, values)
         keys, values = with_heads(keys, "keys"), with_heads(values, "values")
         places = torch.arange(start, start + keys.shape[2], device=keys.device)
         visible = seen_by_someone(scope, keys.shape[0], places)
@@ -125,7 +123,7 @@ class Attention(Mechanism):
     def scopes(self, query: Float[Tensor, "b h q d"], memory: Memory, at: int) -> tuple[Scope, ...]:
         """All that limits these queries: the mechanism's scope, the contents', the data's."""
         own = self.scope(query, memory, at) if isinstance(self.scope, Scoping) else self.scope
-        parts = own.conjuncts + memory.scope.conjuncts
+        parts = tuple(dict.fromkeys(own.conjuncts + memory.scope.conjuncts))  # causal twice is causal
         if at >= memory.last:  # decoding: nothing is ahead yet
             return tuple(part for part in parts if part is not causal)
         return parts
@@ -157,3 +155,12 @@ def with_heads(x: Tensor, what: str) -> Float[Tensor, "b h n d"]:
         f"{what} of shape {tuple(x.shape)}: give (batch, length, width), or (batch, heads, length, width); "
         "one state per row is state[:, None]"
     )
+
+
+def one_value_each(keys: Tensor, values: Tensor) -> None:
+    """Keys and values come in pairs."""
+    if keys.shape[:-1] != values.shape[:-1]:
+        raise ValueError(
+            f"keys {tuple(keys.shape)} and values {tuple(values.shape)} differ before their last axis; "
+            "there is one value for each key"
+        )

@@ -72,7 +72,8 @@ class Memory:
         """The same keys seen from a later segment: `older.moved(-len(older))` ends just before position 0."""
         scope = self.scope
         if scope is not everything:
-            scope = Scope(scope.name, lambda b, h, q, k: self.scope(b, h, q - by, k - by), scope.back, scope.ahead)
+            shifted = lambda b, h, q, k: self.scope(b, h, q - by, k - by)  # noqa: E731
+            scope = replace(scope, sees=shifted, parts=(), rows=None)
         return replace(self, scope=scope, start=self.start + by)
 
     def detach(self) -> Memory:
@@ -108,6 +109,7 @@ class Tokens(nn.Module):
 
 def seen_by_someone(scope: Scope, batch: int, positions: Int[Tensor, " k"]) -> Bool[Tensor, "#b k"] | None:
     """Which keys are not padding: those that every scope that asks about keys alone lets be seen; None = all."""
+    scope.check(batch, len(positions))
     visible: Tensor | None = None
     two_queries = positions.new_tensor([0, 1])
     for part in scope.conjuncts:

@@ -31,7 +31,8 @@ class Scope:
 
     `back` and `ahead` bound how far from its query a visible key can be; a finite reach is what lets a reading
     skip most of the memory. `parts` are the scopes that `&` joined. `rows` says which row of the data each row
-    of the batch stands for, once a beam has been reordered.
+    of the batch stands for, once a beam has been reordered. `batch` and `keys` are the sizes of the data it was
+    made for, if it was made for any.
     """
 
     name: str
@@ -40,6 +41,8 @@ class Scope:
     ahead: float = math.inf
     parts: tuple[Scope, ...] = ()
     rows: Int[Tensor, " b"] | None = None
+    batch: int | None = None
+    keys: int | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -62,6 +65,8 @@ class Scope:
             min(self.back, other.back),
             min(self.ahead, other.ahead),
             self.conjuncts + other.conjuncts,
+            batch=self.batch or other.batch,
+            keys=self.keys or other.keys,
         )
 
     def __or__(self, other: Scope) -> Scope:
@@ -72,10 +77,12 @@ class Scope:
             lambda b, h, q, k: self(b, h, q, k) | other(b, h, q, k),
             max(self.back, other.back),
             max(self.ahead, other.ahead),
+            batch=self.batch or other.batch,
+            keys=self.keys or other.keys,
         )
 
     def __invert__(self) -> Scope:
-        return Scope(f"~({self.name})", lambda b, h, q, k: ~self(b, h, q, k))
+        return Scope(f"~({self.name})", lambda b, h, q, k: ~self(b, h, q, k), batch=self.batch, keys=self.keys)
 
     @property
     def conjuncts(self) -> tuple[Scope, ...]:
@@ -90,7 +97,15 @@ class Scope:
         """The same scope for a batch whose row i is what was row `rows[i]`."""
         if self is everything:
             return self
-        return replace(self, rows=rows if self.rows is None else self.rows[rows])
+        return replace(self, rows=rows if self.rows is None else self.rows[rows], batch=len(rows))
+
+    def check(self, batch: int, keys: int) -> None:
+        """Refuse data of another size than the scope was made for."""
+        for made_for, found, what in ((self.batch, batch, "rows in a batch"), (self.keys, keys, "keys")):
+            if made_for not in (None, found):
+                raise ValueError(
+                    f"scope '{self.name}' was made for {made_for} {what} and meets {found}; make both from one batch"
+                )
 
     def table(
         self, batch: int, heads: int, queries: Int[Tensor, " q"], keys: Int[Tensor, " k"]
@@ -161,7 +176,7 @@ def lengths(lengths: Int[Tensor, " b"] | Sequence[int]) -> Scope:
             f"lengths wants one whole number per sentence; got {counts.dtype} of shape {tuple(counts.shape)}: "
             "try mask.sum(-1) if you hold a padding mask"
         )
-    return Scope("lengths", lambda b, h, q, k: k < counts.to(k.device)[b])
+    return Scope("lengths", lambda b, h, q, k: k < counts.to(k.device)[b], batch=len(counts))
 
 
 def mask(table: Bool[Tensor, ...], at: int = 0, start: int = 0) -> Scope:
@@ -189,7 +204,8 @@ def mask(table: Bool[Tensor, ...], at: int = 0, start: int = 0) -> Scope:
             )
         return full.to(k.device)[tuple(spot for spot, _ in spots)]
 
-    return Scope("mask", sees)
+    rows, columns = full.shape[0], full.shape[3]
+    return Scope("mask", sees, batch=rows if rows > 1 else None, keys=columns if columns > 1 else None)
 
 
 def adjacency(table: Bool[Tensor, "*b n n"]) -> Scope:
@@ -207,13 +223,15 @@ def adjacency(table: Bool[Tensor, "*b n n"]) -> Scope:
         row = b if full.shape[0] > 1 else torch.zeros_like(b)
         return inside & full.to(k.device)[row, q.clamp(0, nodes - 1), k.clamp(0, nodes - 1)]
 
-    return Scope("adjacency", sees)
+    return Scope("adjacency", sees, batch=full.shape[0] if full.shape[0] > 1 else None)
 
 
 def edges(pairs: Sequence[tuple[int, int]], nodes: int) -> Scope:
     """A graph given as (receiver, sender) pairs: the receiver owns the query, the sender the key and value."""
     table = torch.zeros(nodes, nodes, dtype=torch.bool)
     for receiver, sender in pairs:
+        if not (0 <= receiver < nodes and 0 <= sender < nodes):
+            raise ValueError(f"edge ({receiver}, {sender}) leaves the graph of {nodes} nodes, 0 ... {nodes - 1}")
         table[receiver, sender] = True
     return adjacency(table)
 
