@@ -28,7 +28,7 @@ demo: $(DEV)  ## the worked example, and the catalogue drawn as pictures
 
 test: $(DEV)  ## all tests, then those of the heart once more with every shape checked
 	$(BIN)/python -m pytest
-	$(BIN)/python -m pytest -m 'not grid' --jaxtyping-packages=regard,tests.check tests/attend tests/laws
+	$(BIN)/python -m pytest -m 'not unchecked' --jaxtyping-packages=regard,tests.check tests/attend tests/laws
 
 lint: $(DEV)  ## ruff: rules and format
 	$(BIN)/ruff check .

@@ -10,6 +10,7 @@ import torch
 
 from regard import attend as A
 
+pytestmark = pytest.mark.unchecked
 X = torch.randn(2, 5, 8)
 dot = A.Attention(A.ScaledDot())
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import operator
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard import attend as A
 
+pytestmark = pytest.mark.unchecked
 SIMPLE = st.one_of(
     st.just(A.everything),
     st.just(A.causal),

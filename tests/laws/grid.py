@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from regard import attend as A
+from regard.attend.laws import Subject
 from tests import oracle
 
 B, H, Q, K, D, V = 2, 2, 5, 7, 6, 4
@@ -166,41 +166,20 @@ def _stirred(module: Any) -> Any:
     return module
 
 
-@dataclass(frozen=True)
-class Case:
-    """A mechanism under a name, and how to make queries and a memory for it."""
-
-    name: str
-    make: Callable[[], nn.Module]
-    heads: bool  # tensors with a head axis, as bare compositions get in the grid
-
-    def build(self, dtype: torch.dtype = torch.float32) -> Any:
-        torch.manual_seed(1)
-        return self.make().to(dtype).eval()
-
-    def rows(self, batch: int, n: int, seed: int, dtype: torch.dtype = torch.float32) -> Tensor:
-        shape = (batch, H, n, D) if self.heads else (batch, n, 8)
-        generator = torch.Generator().manual_seed(seed)
-        return torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype)
-
-    def __str__(self) -> str:
-        return self.name
-
-
 SIZES: dict[str, object] = {
     **{"d_query": 8, "d_key": 8, "d_hidden": 5, "d_model": 8, "heads": 2},
     **{"groups": 1, "longest": 16, "reach": 2, "ramp": 2},
 }
 
 
-def papers() -> Iterator[Case]:
+def papers() -> Iterator[Subject]:
     """Every paper of the catalogue, at a small size."""
     for name in A.papers.CATALOGUE:
         sizes = {key: value for key, value in SIZES.items() if name != "content" or key != "heads"}
-        yield Case(name, lambda name=name, sizes=sizes: _live(A.papers.build(name, **sizes)), heads=False)
+        yield Subject(name, lambda name=name, sizes=sizes: _live(A.papers.build(name, **sizes)), 8, 8)
 
 
-def compositions() -> Iterator[Case]:
+def compositions() -> Iterator[Subject]:
     """Scores x selections x scopes, and every bias."""
     for score in SCORES:
         for select in SELECTS:
@@ -211,7 +190,7 @@ def compositions() -> Iterator[Case]:
             yield composition("scaled", "softmax", scope, bias)
 
 
-def some_compositions() -> Iterator[Case]:
+def some_compositions() -> Iterator[Subject]:
     """Every pair of score, selection and scope at least once: the grid at a tenth of its size."""
     for i, scope in enumerate(SCOPES):
         for j, score in enumerate(SCORES):
@@ -219,13 +198,13 @@ def some_compositions() -> Iterator[Case]:
         yield composition("scaled", "softmax", scope, list(BIASES)[i % len(BIASES)])
 
 
-def composition(score: str, select: str, scope: str, bias: str | None = None) -> Case:
+def composition(score: str, select: str, scope: str, bias: str | None = None) -> Subject:
     def make() -> A.Attention:
         return A.Attention(
             SCORES[score][0](), SELECTS[select][0](), SCOPES[scope][0], BIASES[bias][0]() if bias else None
         )
 
-    return Case("-".join(filter(None, (score, select, scope, bias))), make, heads=True)
+    return Subject("-".join(filter(None, (score, select, scope, bias))), make, D, D, H)
 
 
 def _live(module: nn.Module) -> nn.Module:
@@ -234,17 +213,3 @@ def _live(module: nn.Module) -> nn.Module:
         if parameter.requires_grad and not bool(parameter.any()):
             nn.init.normal_(parameter, std=0.5)
     return module
-
-
-def look(mechanism: Any, query: Tensor, memory: A.Memory, at: int = 0, past: Tensor | None = None) -> A.Look:
-    """A look, by whoever owns the question."""
-    return mechanism.look(memory) if isinstance(mechanism, A.Pooling) else mechanism.look(query, memory, at, past)
-
-
-def call(mechanism: Any, query: Tensor, memory: A.Memory, at: int = 0, past: Tensor | None = None) -> Tensor:
-    return mechanism(memory) if isinstance(mechanism, A.Pooling) else mechanism(query, memory, at, past)
-
-
-def scope_of(mechanism: Any) -> Any:
-    """The scope of the mechanism inside, whatever surrounds it."""
-    return next(m for m in mechanism.modules() if isinstance(m, A.Attention)).scope

@@ -47,7 +47,7 @@ def _check(score: str, select: str, scope: str, bias: str | None, at: int, start
     assert not look.weights[~torch.from_numpy(np.broadcast_to(allowed, weights.shape).copy())].any()
 
 
-@pytest.mark.grid
+@pytest.mark.unchecked
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("select", SELECTS)
 @pytest.mark.parametrize("score", SCORES)

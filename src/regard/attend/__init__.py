@@ -1,6 +1,6 @@
 """The heart: a query looks at a memory. Tensors in, tensors out; knows no text and no training."""
 
-from regard.attend import papers
+from regard.attend import laws, papers
 from regard.attend.addressing import ShiftBy, ShiftChoice, Turing
 from regard.attend.bias import AdaptiveSpan, Alibi, Bias, Relative, RelativeKeys, SelfLast, TransformerXL
 from regard.attend.efficient import (
