@@ -15,10 +15,11 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("_"):
+    attend = None if name.startswith("_") else importlib.import_module("regard.attend")
+    if attend is None or name not in attend.__all__:
         raise AttributeError(f"module 'regard' has no attribute '{name}'")
-    return getattr(importlib.import_module("regard.attend"), name)
+    return getattr(attend, name)
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *dir(importlib.import_module("regard.attend"))]
+    return [*globals(), *importlib.import_module("regard.attend").__all__]

@@ -198,7 +198,7 @@ class Hashing(Scoping):
 class Routing(Scoping):
     """Keys of the query's cluster, by the nearest of learned centres on the sphere. Roy et al. 2021, eq. 9.
 
-    `settle` moves the centres towards the vectors they own, as k-means does; call it while training.
+    While training, each look moves the centres towards the queries and keys they own, as k-means does.
     """
 
     centres: Tensor
@@ -223,4 +223,7 @@ class Routing(Scoping):
 
     def forward(self, query: Float[Tensor, "b h q d"], memory: Memory, at: int) -> Scope:
         keys = memory.spread(query.shape[1]).keys
-        return buckets(self.bucket(query), self.bucket(keys), at, memory.start, memory.step)
+        found = buckets(self.bucket(query), self.bucket(keys), at, memory.start, memory.step)
+        if self.training:
+            self.settle(torch.cat((query, keys), 2))
+        return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -87,7 +89,7 @@ class Heads(Mechanism):
 
     def look(self, query: Rows, memory: Memory, at: int = 0, past: Past | None = None) -> Look:
         look = self.attention.look(self._ask(query, at), memory, at, past)
-        return Look(self.out(join(look.context)), look.weights, look.log_prob)
+        return replace(look, context=self.out(join(look.context)))
 
     def forward(self, query: Rows, memory: Memory, at: int = 0, past: Past | None = None) -> Rows:
         return self.out(join(self.attention(self._ask(query, at), memory, at, past)))  # type: ignore[no-any-return]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float
@@ -21,11 +21,15 @@ from regard.attend.select import Select, Softmax
 
 @dataclass(frozen=True)
 class Look:
-    """The answer: what was read, with which weights, and how likely that choice was (0.0 = certain)."""
+    """The answer: what was read, with which weights, and how likely that choice was (0.0 = certain).
+
+    `allowed` tells *may not see* from *sees and does not care*; None where everything may be seen.
+    """
 
     context: Float[Tensor, "b *h q v"]
     weights: Float[Tensor, "b h q k"]
     log_prob: Float[Tensor, "b h q"] | float = 0.0
+    allowed: Bool[Tensor, "#b #h #q #k"] | None = None
 
 
 Watcher = Callable[["Attention", Look], None]
@@ -87,7 +91,7 @@ class Attention(Mechanism):
         look = self.read(asked, self._fitting(asked, memory), at, past)
         for watcher in self.watchers:
             watcher(self, look)
-        return look if query.dim() == 4 else Look(look.context.squeeze(1), look.weights, look.log_prob)
+        return look if query.dim() == 4 else replace(look, context=look.context.squeeze(1))
 
     def forward(self, query: Tensor, memory: Memory, at: int = 0, past: Past | None = None) -> Tensor:
         if self.watchers or (self.training and self.dropout > 0):
@@ -118,7 +122,7 @@ class Attention(Mechanism):
             scores = scores + added
         weights, log_prob = self.select(scores, allowed, query, past)
         weights = weights.to(memory.values.dtype)
-        return Look(F.dropout(weights, self.dropout, self.training) @ memory.values, weights, log_prob)
+        return Look(F.dropout(weights, self.dropout, self.training) @ memory.values, weights, log_prob, allowed)
 
     def scopes(self, query: Float[Tensor, "b h q d"], memory: Memory, at: int) -> tuple[Scope, ...]:
         """All that limits these queries: the mechanism's scope, the contents', the data's."""

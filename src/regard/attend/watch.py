@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import Tensor, nn
 
@@ -56,9 +56,5 @@ def _mechanisms(model: nn.Module) -> Iterator[tuple[str, Attention]]:
 
 
 def _detached(look: Look) -> Look:
-    certain = isinstance(look.log_prob, float)
-    return Look(
-        look.context.detach(),
-        look.weights.detach(),
-        look.log_prob if certain else look.log_prob.detach(),  # type: ignore[union-attr]
-    )
+    log_prob = look.log_prob.detach() if isinstance(look.log_prob, Tensor) else look.log_prob
+    return replace(look, context=look.context.detach(), weights=look.weights.detach(), log_prob=log_prob)
