@@ -182,7 +182,7 @@ def test_columns_equal_rows_E15() -> None:
 
 def test_heads_equal_the_frameworks_E1() -> None:
     torch.manual_seed(0)
-    theirs, ours = nn.MultiheadAttention(16, 4, batch_first=True), A.papers.vaswani(16, 4)
+    theirs, ours = nn.MultiheadAttention(16, 4, bias=False, batch_first=True), A.papers.vaswani(16, 4)
     with torch.no_grad():
         for layer, weight in zip((ours.query, ours.key, ours.value), theirs.in_proj_weight.chunk(3), strict=True):
             layer.weight.copy_(weight)

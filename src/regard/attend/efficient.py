@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regard.attend.memory import Memory, seen_by_someone, without_padding
+from regard.attend.memory import Memory, without_padding
 from regard.attend.scope import Scope, Scoping, buckets, everything
 from regard.attend.score import Features
 
@@ -129,7 +129,7 @@ class Linformer(Compression):
             raise ValueError(
                 f"this Linformer was built for at most {longest} keys and got {size}; build it with longest={size}"
             )
-        keys, values, _ = _without_padding(memory)
+        keys, values = _without_padding(memory)
         return Memory(self.keys[:, :size] @ keys, self.values[:, :size] @ values, start=memory.last, step=0)
 
 
@@ -141,34 +141,28 @@ class StridedPool(Compression):
         self.stride = stride
 
     def forward(self, memory: Memory) -> Memory:
-        keys, values, visible = _without_padding(memory)
-        if visible is None:
-            visible = torch.ones(1, len(memory), dtype=torch.bool, device=keys.device)
-        missing, stride, first = -len(memory) % self.stride, self.stride, memory.start + self.stride - 1
-        shown = F.pad(visible, (0, missing)).unflatten(-1, (-1, stride))  # b n s
+        keys, values = _without_padding(memory)
+        visible = torch.ones(1, len(memory), dtype=torch.bool) if memory.visible is None else memory.visible
+        missing, stride = -len(memory) % self.stride, self.stride
+        shown = F.pad(visible.to(keys.device), (0, missing)).unflatten(-1, (-1, stride))  # b n s
         count = shown.sum(-1).clamp_min(1)[:, None, :, None]
 
         def mean(rows: Tensor) -> Tensor:
             grouped: Tensor = F.pad(rows, (0, 0, 0, missing)).unflatten(2, (-1, stride))
             return grouped.sum(3).div(count)
 
-        some = shown.any(-1).expand(keys.shape[0], -1)
-        padded = memory.scope is not everything
-        scope = Scope("pooled", lambda b, h, q, k: some[b, (k - first) // stride]) if padded else everything
-        return Memory(mean(keys), mean(values), scope, first, stride)
+        some = None if memory.visible is None else shown.any(-1)
+        return Memory(mean(keys), mean(values), start=memory.start + stride - 1, step=stride, visible=some)
 
 
-def _without_padding(memory: Memory) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Keys and values with zeros for padding, and which are not; mixtures can honour no other scope."""
-    two_queries = memory.positions.new_tensor([0, 1])
-    for part in memory.scope.conjuncts:
-        if part.table(memory.keys.shape[0], 1, two_queries, memory.positions).shape[2] > 1:
-            raise ValueError(
-                f"a memory with scope '{part.name}' cannot be compressed: its keys are seen by some queries only; "
-                "compress memories with padding (lengths) or none"
-            )
-    visible = seen_by_someone(memory.scope, memory.keys.shape[0], memory.positions)
-    return without_padding(memory.keys, visible), without_padding(memory.values, visible), visible
+def _without_padding(memory: Memory) -> tuple[Tensor, Tensor]:
+    """Keys and values with zeros for padding; mixtures of them can honour no other scope."""
+    if memory.scope is not everything:
+        raise ValueError(
+            f"a memory with scope '{memory.scope.name}' cannot be compressed: queries see different keys; "
+            "compress memories with padding (lengths) or none"
+        )
+    return without_padding(memory.keys, memory.visible), without_padding(memory.values, memory.visible)
 
 
 class Hashing(Scoping):

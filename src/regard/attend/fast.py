@@ -16,8 +16,8 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from regard.attend.efficient import Recurrence
-from regard.attend.memory import Memory
-from regard.attend.scope import Scope, causal, joint_table
+from regard.attend.memory import Memory, joint_table
+from regard.attend.scope import Scope, causal
 from regard.attend.score import DotScore, Kernel, Past, TanhScore, same_width
 from regard.attend.select import Softmax
 
@@ -61,7 +61,7 @@ def sdpa(attention: Attention, query: Query, memory: Memory, at: int, past: Past
         values = F.pad(values, (0, max(0, width - out)))
     scopes = attention.scopes(query, memory, at)
     square = query.shape[2] == len(memory) and at == memory.start and memory.step == 1
-    triangle = square and scopes == (causal,) and attention.bias is None
+    triangle = square and scopes == (causal,) and memory.visible is None and attention.bias is None
     context = F.scaled_dot_product_attention(
         asked,
         keys,
@@ -91,7 +91,11 @@ def blocked(reading: Reading, attention: Attention, query: Query, memory: Memory
             contexts.append(block.new_zeros(*block.shape[:3], memory.values.shape[-1]))
             continue
         near = Memory(
-            torch.cat(keys[low:high], 2), torch.cat(values[low:high], 2), memory.scope, memory.start + low * BLOCK
+            torch.cat(keys[low:high], 2),
+            torch.cat(values[low:high], 2),
+            memory.scope,
+            memory.start + low * BLOCK,
+            visible=None if memory.visible is None else memory.visible[:, low * BLOCK : high * BLOCK],
         )
         context = reading(attention, block, near, place, None)
         contexts.append(attention.read(block, near, place).context if context is None else context)
@@ -106,7 +110,7 @@ def linear(attention: Attention, query: Query, memory: Memory, at: int) -> Conte
         return None
     scopes = attention.scopes(query, memory, at)
     memory = memory.spread(query.shape[1])
-    keys = memory.keys
+    keys = memory.keys if memory.visible is None else memory.keys * memory.visible[:, None, :, None]
     rows = torch.arange(at, at + query.shape[2], device=query.device)
     for scope in scopes:
         if scope is causal and memory.step == 1 and at >= memory.start:
@@ -170,17 +174,16 @@ def _hidden(asked: Tensor, keys: Tensor) -> Tensor:
 
 
 def _short_reach(attention: Attention, query: Query, memory: Memory) -> bool:
-    """Whether blocks would read less than half of the memory."""
+    """Whether a block would read less than all of the memory."""
     if not isinstance(attention.scope, Scope) or memory.step != 1:
         return False
     reach = attention.scope.back + attention.scope.ahead
-    return math.isfinite(reach) and query.shape[2] > BLOCK and 2 * (reach + 2 * BLOCK) < len(memory)
+    return math.isfinite(reach) and query.shape[2] > BLOCK and reach + 2 * BLOCK < len(memory)
 
 
 def _added(attention: Attention, scopes: tuple[Scope, ...], query: Query, memory: Memory, at: int) -> Tensor | None:
     """What the fused kernel adds to scores: the scopes' table, the bias, or both."""
-    rows = torch.arange(at, at + query.shape[2], device=query.device)
-    allowed = joint_table(scopes, query.shape[0], query.shape[1], rows, memory.positions)
+    allowed = joint_table(scopes, query, memory, at)
     if attention.bias is None:
         return allowed
     added: Tensor = attention.bias(query, memory.spread(query.shape[1]), at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 
 from regard.attend.bias import turns
 from regard.attend.mechanism import Attention, Look, Mechanism, one_value_each
-from regard.attend.memory import Memory, seen_by_someone, without_padding
+from regard.attend.memory import Memory, guarded, split_scope
 from regard.attend.scope import Scope, everything
 from regard.attend.score import Past
 
@@ -43,7 +44,7 @@ class Heads(Mechanism):
     `groups` memory heads serve all query heads: 1 is multi-query, fewer than `heads` grouped-query attention.
     `d_key` and `d_value` are the widths of one head, `d_model / heads` unless said; `d_memory` is the width of what
     is looked at. `rotary` turns queries and keys by position; `on_memory` changes what is looked at:
-    compresses it, or puts tokens before it.
+    compresses it, or puts tokens before it. `linear` makes the projections, as in the paper without a bias.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Heads(Mechanism):
         d_memory: int | None = None,
         rotary: Rotary | None = None,
         on_memory: nn.Module | None = None,
+        linear: Callable[[int, int], nn.Linear] | None = None,
     ) -> None:
         super().__init__()
         self.heads, self.groups = heads, groups or heads
@@ -65,17 +67,18 @@ class Heads(Mechanism):
             raise ValueError(f"groups={groups} cannot serve heads={heads} evenly; try {_divisors(heads)}")
         d_key, d_value = d_key or head_width(d_model, heads), d_value or head_width(d_model, heads)
         self.attention = attention
-        self.query = _projection(d_model, heads * d_key)
-        self.key = _projection(d_memory or d_model, self.groups * d_key)
-        self.value = _projection(d_memory or d_model, self.groups * d_value)
-        self.out = _projection(heads * d_value, d_model)
+        linear = linear or projection
+        self.query = linear(d_model, heads * d_key)
+        self.key = linear(d_memory or d_model, self.groups * d_key)
+        self.value = linear(d_memory or d_model, self.groups * d_value)
+        self.out = linear(heads * d_value, d_model)
         self.rotary, self.on_memory = rotary, on_memory
 
     def memory(self, keys: Tensor, values: Tensor | None = None, scope: Scope = everything, start: int = 0) -> Memory:
         places = torch.arange(start, start + keys.shape[1], device=keys.device)
-        visible = seen_by_someone(scope, keys.shape[0], places)
-        keys = without_padding(keys, visible)
-        values = keys if values is None else without_padding(values, visible)
+        visible, scope = split_scope(scope, keys.shape[0], places)
+        keys = guarded(keys, visible)
+        values = keys if values is None else guarded(values, visible)
         one_value_each(keys, values)
         for given, layer in ((keys, self.key), (values, self.value)):
             if given.shape[-1] != layer.in_features:
@@ -84,7 +87,7 @@ class Heads(Mechanism):
         if self.rotary is not None:
             split_keys = self.rotary(split_keys, start)
         prepared = self.attention.score.prepare(split_keys)
-        memory = Memory(prepared, split(self.value(values), self.groups), scope, start)
+        memory = Memory(prepared, split(self.value(values), self.groups), scope, start, visible=visible)
         return memory if self.on_memory is None else self.on_memory(memory)
 
     def look(self, query: Rows, memory: Memory, at: int = 0, past: Past | None = None) -> Look:
@@ -146,10 +149,10 @@ def head_width(d_model: int, heads: int) -> int:
     return d_model // heads
 
 
-def _projection(d_in: int, d_out: int) -> nn.Linear:
-    layer = nn.Linear(d_in, d_out)
+def projection(d_in: int, d_out: int) -> nn.Linear:
+    """A linear map without a bias: what reads nothing stays at zeros."""
+    layer = nn.Linear(d_in, d_out, bias=False)
     nn.init.xavier_uniform_(layer.weight)
-    nn.init.zeros_(layer.bias)
     return layer
 
 

@@ -149,9 +149,7 @@ def nothing_to_see_reads_zeros(subject: Subject) -> None:
         mechanism, query, keys = subject.build(), subject.queries().requires_grad_(), subject.keys().requires_grad_()
         memory = mechanism.memory(keys, scope=lengths([N, 0]))
         context = reading(mechanism, query, memory)
-        outer = mechanism.mechanism if isinstance(mechanism, Pooling) else mechanism
-        nothing = outer.out.bias.expand_as(context[1]) if isinstance(outer, Heads) else torch.zeros_like(context[1])
-        _hold(torch.equal(context[1], nothing), subject, "a blind query read something")
+        _hold(torch.equal(context[1], _nothing(mechanism, context)), subject, "a blind query read something")
         _hold(not _weights(mechanism, query, memory)[1].any(), subject, "a blind query has weights")
         _finite(context, mechanism, subject, query, keys)
 
@@ -268,6 +266,15 @@ def _context(mechanism: Any, query: Tensor, memory: Memory) -> Tensor:
 
 def _weights(mechanism: Any, query: Tensor, memory: Memory) -> Tensor:
     return _look(mechanism, query, memory).weights
+
+
+def _nothing(mechanism: nn.Module, context: Tensor) -> Tensor:
+    """What zeros become: themselves, or what the heads' last projection makes of them."""
+    outer = mechanism.mechanism if isinstance(mechanism, Pooling) else mechanism
+    if not isinstance(outer, Heads):
+        return torch.zeros_like(context[1])
+    zeros = context.new_zeros(context.shape[1], outer.out.in_features)
+    return nn.functional.linear(zeros, outer.out.weight, outer.out.bias)
 
 
 def _has(mechanism: nn.Module, *kinds: type) -> bool:

@@ -13,8 +13,8 @@ from torch.nn import functional as F
 
 from regard.attend import fast
 from regard.attend.bias import Bias
-from regard.attend.memory import Memory, seen_by_someone, without_padding
-from regard.attend.scope import Scope, Scoping, causal, everything, joint_table
+from regard.attend.memory import Memory, guarded, joint_table, split_scope
+from regard.attend.scope import Scope, Scoping, causal, everything
 from regard.attend.score import Past, Score, Scores
 from regard.attend.select import Select, Softmax
 
@@ -82,9 +82,9 @@ class Attention(Mechanism):
         one_value_each(keys, values)
         keys, values = with_heads(keys, "keys"), with_heads(values, "values")
         places = torch.arange(start, start + keys.shape[2], device=keys.device)
-        visible = seen_by_someone(scope, keys.shape[0], places)
-        prepared = self.score.prepare(without_padding(keys, visible))
-        return Memory(prepared, without_padding(values, visible), scope, start)
+        visible, scope = split_scope(scope, keys.shape[0], places)
+        prepared = self.score.prepare(guarded(keys, visible))
+        return Memory(prepared, guarded(values, visible), scope, start, visible=visible)
 
     def look(self, query: Tensor, memory: Memory, at: int = 0, past: Past | None = None) -> Look:
         asked = with_heads(query, "query")
@@ -134,8 +134,7 @@ class Attention(Mechanism):
 
     def allowed(self, query: Float[Tensor, "b h q d"], memory: Memory, at: int) -> Bool[Tensor, "#b #h #q #k"] | None:
         """The table of all scopes together; None where everything may be seen."""
-        rows = torch.arange(at, at + query.shape[2], device=query.device)
-        return joint_table(self.scopes(query, memory, at), query.shape[0], query.shape[1], rows, memory.positions)
+        return joint_table(self.scopes(query, memory, at), query, memory, at)
 
     def _fitting(self, query: Tensor, memory: Memory) -> Memory:
         if query.shape[0] != memory.keys.shape[0]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -15,8 +16,9 @@ from regard.attend.scope import Scope, everything
 class Memory:
     """Prepared keys, values, who may see them, and where they are.
 
-    The key at index `i` is at position `start + step * i`. A memory may have fewer heads than the queries that
-    look at it (grouped and multi-query attention).
+    The key at index `i` is at position `start + step * i`. `visible` tells keys from padding, None where there is
+    none; `scope` limits further who sees what. A memory may have fewer heads than the queries that look at it
+    (grouped and multi-query attention).
     """
 
     keys: Float[Tensor, "b g k d"]
@@ -24,6 +26,7 @@ class Memory:
     scope: Scope = everything
     start: int = 0
     step: int = 1
+    visible: Bool[Tensor, "#b k"] | None = None
 
     def __len__(self) -> int:
         return self.keys.shape[2]
@@ -53,19 +56,17 @@ class Memory:
             _joined(self.scope, newer.scope, newer.start),
             self.start,
             self.step,
+            _joined_visible(self, newer, batch),
         )
 
     def pick(self, rows: Int[Tensor, " b2"]) -> Memory:
         """The rows a beam goes on with, in their order; a row may be picked more than once."""
-        return replace(self, keys=self.keys[rows], values=self.values[rows], scope=self.scope.pick(rows))
-
-    def narrow(self, low: int, high: int) -> Memory:
-        """The keys from index `low` to before `high`, at the positions they have."""
         return replace(
             self,
-            keys=self.keys[:, :, low:high],
-            values=self.values[:, :, low:high],
-            start=self.start + self.step * low,
+            keys=self.keys[rows],
+            values=self.values[rows],
+            scope=self.scope.pick(rows),
+            visible=self.visible if self.visible is None or len(self.visible) == 1 else self.visible[rows],
         )
 
     def moved(self, by: int) -> Memory:
@@ -107,23 +108,47 @@ class Tokens(nn.Module):
         return Memory(self.keys, self.values, start=memory.start - self.keys.shape[2]).then(memory)
 
 
-def seen_by_someone(scope: Scope, batch: int, positions: Int[Tensor, " k"]) -> Bool[Tensor, "#b k"] | None:
-    """Which keys are not padding: those that every scope that asks about keys alone lets be seen; None = all."""
+def split_scope(scope: Scope, batch: int, positions: Int[Tensor, " k"]) -> tuple[Bool[Tensor, "#b k"] | None, Scope]:
+    """Padding, answered once for all queries (None = there is none), and what else limits who sees what."""
     scope.check(batch, len(positions))
-    visible: Tensor | None = None
-    two_queries = positions.new_tensor([0, 1])
+    visible, rest, two_queries = None, everything, positions.new_tensor([0, 1])
     for part in scope.conjuncts:
         table = part.table(batch, 1, two_queries, positions)
-        if table.shape[2] == 1:  # the answer is the same for every query
-            table = table.any(1).squeeze(1)
-            visible = table if visible is None else visible & table
-    return visible
+        if table.shape[2] > 1:  # the answer differs between queries
+            rest = rest & part
+            continue
+        shown = table.any(1).squeeze(1).expand(-1, len(positions))
+        visible = shown if visible is None else visible & shown
+    return visible, rest
+
+
+def joint_table(
+    scopes: Sequence[Scope], query: Float[Tensor, "b h q d"], memory: Memory, at: int
+) -> Bool[Tensor, "#b #h #q #k"] | None:
+    """Who may see whom: what all of these scopes allow, and is no padding; None where there is no limit."""
+    table = None if memory.visible is None else memory.visible[:, None, None]
+    rows = torch.arange(at, at + query.shape[2], device=query.device) if scopes else None
+    for scope in scopes:
+        assert rows is not None
+        answer = scope.table(query.shape[0], query.shape[1], rows, memory.positions)
+        table = answer if table is None else table & answer
+    return table
+
+
+def guarded(rows: Float[Tensor, "b *h k d"], visible: Bool[Tensor, "#b k"] | None) -> Float[Tensor, "b *h k d"]:
+    """Rows whose padding meets no harm: a weight of 0 silences any number, but 0 times NaN is NaN.
+
+    On a CPU the sum tells, at a tenth of the cost, whether there is anything to guard against.
+    """
+    if visible is None or (rows.device.type == "cpu" and bool(rows.detach().sum().isfinite())):
+        return rows
+    return without_padding(rows, visible)
 
 
 def without_padding(
     rows: Float[Tensor, "b *h k d"], visible: Bool[Tensor, "#b k"] | None
 ) -> Float[Tensor, "b *h k d"]:
-    """Zeros in place of what nobody sees, so that a NaN there meets no product, forward or backward."""
+    """Zeros in place of padding."""
     if visible is None:
         return rows
     hidden = ~visible if rows.dim() == 3 else ~visible.unsqueeze(1)
@@ -136,3 +161,13 @@ def _joined(older: Scope, newer: Scope, border: int) -> Scope:
         return older
     below = Scope(f"before {border}", lambda b, h, q, k: k < border)
     return (older & below) | (newer & ~below)
+
+
+def _joined_visible(older: Memory, newer: Memory, batch: int) -> Bool[Tensor, "#b k"] | None:
+    if older.visible is None and newer.visible is None:
+        return None
+    shown = (
+        (m.keys.new_ones(1, len(m), dtype=torch.bool) if m.visible is None else m.visible).expand(batch, -1)
+        for m in (older, newer)
+    )
+    return torch.cat(tuple(shown), 1)

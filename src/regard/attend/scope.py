@@ -7,7 +7,6 @@ without a special case.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import math
 from abc import ABC, abstractmethod
@@ -278,14 +277,6 @@ class Within(Scoping):
     def forward(self, query: Float[Tensor, "b h q d"], memory: Memory, at: int) -> Scope:
         found: Scope = self.inner(query, memory, at)
         return found & self.scope
-
-
-def joint_table(
-    scopes: Sequence[Scope], batch: int, heads: int, queries: Int[Tensor, " q"], keys: Int[Tensor, " k"]
-) -> Bool[Tensor, "#b #h #q #k"] | None:
-    """What all of these scopes let be seen; None where there is no limit."""
-    tables = [scope.table(batch, heads, queries, keys) for scope in scopes]
-    return functools.reduce(torch.logical_and, tables) if tables else None
 
 
 def _spot(index: Tensor, size: int) -> tuple[Tensor, Tensor | None]:

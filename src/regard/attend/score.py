@@ -46,7 +46,7 @@ class DotScore(Score):
     def forward(self, query: Queries, keys: Keys, past: Past | None = None) -> Scores:
         asked = self.ask(query)
         same_width(asked, keys, type(self).__name__)
-        return asked @ keys.transpose(-2, -1) * self.scale(keys.shape[-1])
+        return asked * self.scale(keys.shape[-1]) @ keys.transpose(-2, -1)  # a query is smaller than its scores
 
 
 class Dot(DotScore):

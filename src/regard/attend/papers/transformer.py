@@ -40,12 +40,13 @@ def ainslie(d_model: int, heads: int, groups: int) -> Heads:
 
 
 def su(d_model: int, heads: int) -> Heads:
-    """Su et al. 2021, RoFormer: rotary positions.
+    """Su et al. 2021, RoFormer: rotary positions; projections have a bias, which turned is a pure sense of place.
 
     Formula: softmax(R_q q·R_k k / √d), R a rotation by position
     Cost: n·d
     """
-    return Heads(Attention(ScaledDot()), d_model, heads, rotary=Rotary(head_width(d_model, heads)))
+    rotary = Rotary(head_width(d_model, heads))
+    return Heads(Attention(ScaledDot()), d_model, heads, rotary=rotary, linear=nn.Linear)
 
 
 def press(d_model: int, heads: int) -> Heads:
