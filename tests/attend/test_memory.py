@@ -117,3 +117,14 @@ def test_grouped_heads_share_their_memory() -> None:
     x = torch.randn(2, 5, 16)
     assert torch.allclose(grouped(x, grouped.memory(x)), full(x, full.memory(x)), atol=1e-6)
     assert grouped.memory(x).keys.shape == (2, 2, 5, 4)
+
+
+def test_a_beam_leaves_a_causal_cache_simple() -> None:
+    """Picked and grown at every step, the scope stays what it was: no chain of scopes grows with the sentence."""
+    heads = A.papers.vaswani(16, 4)
+    x = torch.randn(3, 6, 16)
+    cache = heads.memory(x[:, :1], scope=A.causal)
+    for t in range(1, 6):
+        cache = cache.pick(torch.tensor([2, 0, 1])).then(heads.memory(x[:, t : t + 1], scope=A.causal, start=t))
+    assert cache.scope is A.causal
+    assert cache.moved(-6).scope is A.causal

@@ -88,7 +88,8 @@ class Attention(Mechanism):
 
     def look(self, query: Tensor, memory: Memory, at: int = 0, past: Past | None = None) -> Look:
         asked = with_heads(query, "query")
-        look = self.read(asked, self._fitting(asked, memory), at, past)
+        _same_batch(asked, memory)
+        look = self.read(asked, memory, at, past)
         for watcher in self.watchers:
             watcher(self, look)
         return look if query.dim() == 4 else replace(look, context=look.context.squeeze(1))
@@ -97,7 +98,8 @@ class Attention(Mechanism):
         if self.watchers or (self.training and self.dropout > 0):
             return self.look(query, memory, at, past).context
         asked = with_heads(query, "query")
-        context = fast.read(self, asked, self._fitting(asked, memory), at, past)
+        _same_batch(asked, memory)
+        context = fast.read(self, asked, memory, at, past)
         if context is None:
             return self.look(query, memory, at, past).context
         return context if query.dim() == 4 else context.squeeze(1)
@@ -136,14 +138,6 @@ class Attention(Mechanism):
         """The table of all scopes together; None where everything may be seen."""
         return joint_table(self.scopes(query, memory, at), query, memory, at)
 
-    def _fitting(self, query: Tensor, memory: Memory) -> Memory:
-        if query.shape[0] != memory.keys.shape[0]:
-            raise ValueError(
-                f"{query.shape[0]} rows of queries look at {memory.keys.shape[0]} rows of memory; "
-                "the batch must be the same: expand one side, or memory.pick(rows)"
-            )
-        return memory
-
     def extra_repr(self) -> str:
         return f"scope={self.scope.name}" if isinstance(self.scope, Scope) else ""
 
@@ -166,4 +160,12 @@ def one_value_each(keys: Tensor, values: Tensor) -> None:
         raise ValueError(
             f"keys {tuple(keys.shape)} and values {tuple(values.shape)} differ before their last axis; "
             "there is one value for each key"
+        )
+
+
+def _same_batch(query: Tensor, memory: Memory) -> None:
+    if query.shape[0] != memory.keys.shape[0]:
+        raise ValueError(
+            f"{query.shape[0]} rows of queries look at {memory.keys.shape[0]} rows of memory; "
+            "the batch must be the same: expand one side, or memory.pick(rows)"
         )

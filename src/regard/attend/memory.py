@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from regard.attend.scope import Scope, everything
+from regard.attend.scope import Scope, causal, everything
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,12 @@ class Memory:
 
     def moved(self, by: int) -> Memory:
         """The same keys seen from a later segment: `older.moved(-len(older))` ends just before position 0."""
-        scope = self.scope
-        if scope is not everything:
-            shifted = lambda b, h, q, k: self.scope(b, h, q - by, k - by)  # noqa: E731
-            scope = replace(scope, sees=shifted, parts=(), rows=None)
+
+        def sees(b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
+            return self.scope(b, h, q - by, k - by)
+
+        unmoved = self.scope in (everything, causal)  # the same wherever one counts from
+        scope = self.scope if unmoved else replace(self.scope, sees=sees, parts=(), rows=None)
         return replace(self, scope=scope, start=self.start + by)
 
     def detach(self) -> Memory:

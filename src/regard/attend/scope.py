@@ -30,8 +30,8 @@ class Scope:
 
     `back` and `ahead` bound how far from its query a visible key can be; a finite reach is what lets a reading
     skip most of the memory. `parts` are the scopes that `&` joined. `rows` says which row of the data each row
-    of the batch stands for, once a beam has been reordered. `batch` and `keys` are the sizes of the data it was
-    made for, if it was made for any.
+    of the batch stands for, once a beam has been reordered; a scope that is `positional`, about q and k alone,
+    need not care. `batch` and `keys` are the sizes of the data it was made for, if it was made for any.
     """
 
     name: str
@@ -42,6 +42,7 @@ class Scope:
     rows: Int[Tensor, " b"] | None = None
     batch: int | None = None
     keys: int | None = None
+    positional: bool = False
 
     def __post_init__(self) -> None:
         try:
@@ -66,6 +67,7 @@ class Scope:
             self.conjuncts + other.conjuncts,
             batch=self.batch or other.batch,
             keys=self.keys or other.keys,
+            positional=self.positional and other.positional,
         )
 
     def __or__(self, other: Scope) -> Scope:
@@ -78,10 +80,12 @@ class Scope:
             max(self.ahead, other.ahead),
             batch=self.batch or other.batch,
             keys=self.keys or other.keys,
+            positional=self.positional and other.positional,
         )
 
     def __invert__(self) -> Scope:
-        return Scope(f"~({self.name})", lambda b, h, q, k: ~self(b, h, q, k), batch=self.batch, keys=self.keys)
+        flipped = replace(self, name=f"~({self.name})", sees=lambda b, h, q, k: ~self(b, h, q, k), rows=None)
+        return replace(flipped, back=math.inf, ahead=math.inf, parts=())
 
     @property
     def conjuncts(self) -> tuple[Scope, ...]:
@@ -94,7 +98,7 @@ class Scope:
 
     def pick(self, rows: Int[Tensor, " b"]) -> Scope:
         """The same scope for a batch whose row i is what was row `rows[i]`."""
-        if self is everything:
+        if self.positional:
             return self
         return replace(self, rows=rows if self.rows is None else self.rows[rows], batch=len(rows))
 
@@ -126,9 +130,13 @@ def _yes(b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
     return torch.ones((1, 1, 1, 1), dtype=torch.bool, device=k.device)
 
 
-everything = Scope("everything", _yes)
-itself = Scope("itself", lambda b, h, q, k: q == k, 0, 0)
-causal = Scope("causal", lambda b, h, q, k: k <= q, math.inf, 0)
+def _positional(name: str, sees: Question, back: float = math.inf, ahead: float = math.inf) -> Scope:
+    return Scope(name, sees, back, ahead, positional=True)
+
+
+everything = _positional("everything", _yes)
+itself = _positional("itself", lambda b, h, q, k: q == k, 0, 0)
+causal = _positional("causal", lambda b, h, q, k: k <= q, math.inf, 0)
 
 
 def window(before: int, after: int | None = None) -> Scope:
@@ -136,13 +144,15 @@ def window(before: int, after: int | None = None) -> Scope:
     ahead = before if after is None else after
     if before < 0 or ahead < 0:
         raise ValueError(f"window({before}, {ahead}) has a negative side; use 0 to see nothing on that side")
-    return Scope(f"window({before}, {ahead})", lambda b, h, q, k: (q - k <= before) & (k - q <= ahead), before, ahead)
+    return _positional(
+        f"window({before}, {ahead})", lambda b, h, q, k: (q - k <= before) & (k - q <= ahead), before, ahead
+    )
 
 
 def dilated(reach: int, gap: int) -> Scope:
     """Every `gap`-th key, `reach` of them on either side (Beltagy et al. 2020)."""
     _positive("dilated", gap=gap)
-    return Scope(
+    return _positional(
         f"dilated({reach}, {gap})",
         lambda b, h, q, k: ((q - k).abs() <= reach * gap) & ((q - k) % gap == 0),
         reach * gap,
@@ -153,18 +163,18 @@ def dilated(reach: int, gap: int) -> Scope:
 def strided(step: int) -> Scope:
     """Keys a whole number of steps away (Child et al. 2019, the second head of the strided pattern)."""
     _positive("strided", step=step)
-    return Scope(f"strided({step})", lambda b, h, q, k: (q - k) % step == 0)
+    return _positional(f"strided({step})", lambda b, h, q, k: (q - k) % step == 0)
 
 
 def block(size: int) -> Scope:
     """Keys in the query's own block of `size` positions."""
     _positive("block", size=size)
-    return Scope(f"block({size})", lambda b, h, q, k: q // size == k // size, size - 1, size - 1)
+    return _positional(f"block({size})", lambda b, h, q, k: q // size == k // size, size - 1, size - 1)
 
 
 def first(count: int) -> Scope:
     """Global tokens: the first `count` positions see all and are seen by all; `first(0)` means memory tokens."""
-    return Scope(f"first({count})", lambda b, h, q, k: (k < count) | (q < count))
+    return _positional(f"first({count})", lambda b, h, q, k: (k < count) | (q < count))
 
 
 def lengths(lengths: Int[Tensor, " b"] | Sequence[int]) -> Scope:
