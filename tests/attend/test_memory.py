@@ -128,3 +128,12 @@ def test_a_beam_leaves_a_causal_cache_simple() -> None:
         cache = cache.pick(torch.tensor([2, 0, 1])).then(heads.memory(x[:, t : t + 1], scope=A.causal, start=t))
     assert cache.scope is A.causal
     assert cache.moved(-6).scope is A.causal
+
+
+def test_a_graph_for_each_sentence_is_picked_with_it() -> None:
+    torch.manual_seed(0)
+    attention, x = A.Attention(A.ScaledDot()), torch.randn(3, 5, 4)
+    memory = attention.memory(x, scope=A.adjacency(torch.rand(3, 5, 5) > 0.5))
+    rows = torch.tensor([2, 0, 0, 1])
+    whole = attention.look(x, memory).weights
+    assert torch.equal(attention.look(x[rows], memory.pick(rows)).weights, whole[rows])
