@@ -167,12 +167,17 @@ def masked_softmax(scores: Scores, allowed: Allowed | None) -> Scores:
 
 
 def _hidden(scores: Tensor, allowed: Tensor | None) -> Tensor:
-    """Scores with the least finite number outside scope: an infinity would turn blind rows into NaN."""
-    return scores if allowed is None else scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)
+    """Scores with the least finite number outside scope: an infinity would turn blind rows into NaN.
+
+    It is added, and swallows any score: on a CPU adding is several times faster than filling by a mask.
+    """
+    if allowed is None:
+        return scores
+    return scores + torch.where(allowed, 0.0, torch.finfo(scores.dtype).min).to(scores.dtype)
 
 
 def _zero_outside(weights: Tensor, allowed: Tensor | None) -> Tensor:
-    return weights if allowed is None else weights.masked_fill(~allowed, 0.0)
+    return weights if allowed is None else weights * allowed
 
 
 def _likeliest(scores: Tensor, allowed: Tensor | None) -> Tensor:
