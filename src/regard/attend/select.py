@@ -173,7 +173,7 @@ def _hidden(scores: Tensor, allowed: Tensor | None) -> Tensor:
     """
     if allowed is None:
         return scores
-    return scores + torch.where(allowed, 0.0, torch.finfo(scores.dtype).min).to(scores.dtype)
+    return scores + (~allowed).to(scores.dtype) * torch.finfo(scores.dtype).min
 
 
 def _zero_outside(weights: Tensor, allowed: Tensor | None) -> Tensor:
