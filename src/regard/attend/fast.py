@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -75,31 +76,62 @@ def sdpa(attention: Attention, query: Query, memory: Memory, at: int, past: Past
 
 
 def blocked(reading: Reading, attention: Attention, query: Query, memory: Memory, at: int) -> Context:
-    """A scope of short reach, a block of queries at a time: time and memory grow with n, not n².
-
-    Keys are split once and windows are joined from the pieces, so that the gradient, too, is linear in n.
-    """
+    """A scope of short reach, a block of queries at a time: time and memory grow with n, not n²."""
     assert isinstance(attention.scope, Scope)
-    back, ahead = int(attention.scope.back), int(attention.scope.ahead)
-    keys, values = memory.keys.split(BLOCK, 2), memory.values.split(BLOCK, 2)
-    contexts = []
-    for place, block in zip(range(at, at + query.shape[2], BLOCK), query.split(BLOCK, 2), strict=True):
-        here = place - memory.start  # the block's first query, counted in keys
-        low = min(max(0, (here - back) // BLOCK), len(keys))
-        high = min(max(low, (here + block.shape[2] - 1 + ahead) // BLOCK + 1), len(keys))
-        if low == high:  # no key is near
-            contexts.append(block.new_zeros(*block.shape[:3], memory.values.shape[-1]))
-            continue
-        near = Memory(
-            torch.cat(keys[low:high], 2),
-            torch.cat(values[low:high], 2),
-            memory.scope,
-            memory.start + low * BLOCK,
-            visible=None if memory.visible is None else memory.visible[:, low * BLOCK : high * BLOCK],
-        )
-        context = reading(attention, block, near, place, None)
-        contexts.append(attention.read(block, near, place).context if context is None else context)
-    return torch.cat(contexts, 2)
+
+    def run(block: Tensor, keys: Tensor, values: Tensor, first: int, low: int) -> Tensor:
+        visible = None if memory.visible is None else memory.visible[:, low : low + keys.shape[2]]
+        near = replace(memory, keys=keys, values=values, start=memory.start + low, visible=visible)
+        context = reading(attention, block, near, at + first, None)
+        return attention.read(block, near, at + first).context if context is None else context
+
+    spans = []
+    for first in range(0, query.shape[2], BLOCK):
+        after, here = min(first + BLOCK, query.shape[2]), at - memory.start  # a query's place, counted in keys
+        low = max(0, first + here - int(attention.scope.back))
+        high = min(len(memory), after + here + int(attention.scope.ahead))
+        if low < high:
+            spans.append((first, after, low, high))
+    learned = [parameter for parameter in attention.parameters() if parameter.requires_grad]
+    context: Tensor = _Blocks.apply(run, spans, query, memory.keys, memory.values, *learned)  # type: ignore[no-untyped-call]
+    return context
+
+
+class _Blocks(torch.autograd.Function):
+    """Blocks of queries, each with the keys near it; the backward pass reads each block again, so none is kept."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, run: Any, spans: Any, query: Tensor, keys: Tensor, values: Tensor, *learned: Tensor
+    ) -> Tensor:
+        ctx.save_for_backward(query, keys, values, *learned)
+        ctx.run, ctx.spans = run, spans
+        context = values.new_zeros(*query.shape[:3], values.shape[3])
+        for first, after, low, high in spans:
+            part = run(query[:, :, first:after], keys[:, :, low:high], values[:, :, low:high], first, low)
+            context = context if context.dtype == part.dtype else context.to(part.dtype)  # under autocast
+            context[:, :, first:after] = part
+        return context
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        query, keys, values, *learned = ctx.saved_tensors
+        to_query, to_keys, to_values, *to_learned = (torch.zeros_like(x) for x in ctx.saved_tensors)
+        for first, after, low, high in ctx.spans:
+            views = (query[:, :, first:after], keys[:, :, low:high], values[:, :, low:high])
+            with torch.enable_grad():
+                block = tuple(view.detach().requires_grad_() for view in views)
+                part = ctx.run(*block, first, low)
+            arriving = grad[:, :, first:after].to(part.dtype)
+            found = torch.autograd.grad(part, (*block, *learned), arriving, allow_unused=True)
+            to_query[:, :, first:after] = found[0]
+            to_keys[:, :, low:high] += found[1]
+            to_values[:, :, low:high] += found[2]
+            for total, more in zip(to_learned, found[3:], strict=True):
+                if more is not None:
+                    total += more
+        return None, None, to_query, to_keys, to_values, *to_learned
 
 
 def linear(attention: Attention, query: Query, memory: Memory, at: int) -> Context | None:
@@ -142,35 +174,44 @@ def chunked(attention: Attention, query: Query, memory: Memory, at: int, past: P
 
 
 class _TanhInChunks(torch.autograd.Function):
-    """v·tanh(a + b) for all pairs, with the hidden layer made again in the backward pass."""
+    """v·tanh(a + b) for all pairs, with the hidden layer made again in the backward pass, always in one place."""
 
     @staticmethod
     def forward(ctx: Any, asked: Tensor, keys: Tensor, strength: Tensor) -> Tensor:
         ctx.save_for_backward(asked, keys, strength)
-        return torch.cat([_hidden(chunk, keys) @ strength for chunk in _chunks(asked, keys)], 2)
+        scores, room = asked.new_empty(*asked.shape[:3], keys.shape[2]), None
+        for chunk, part in zip(*_chunks(keys, asked, scores), strict=True):
+            room = _hidden(chunk, keys, room)
+            part.copy_(room @ strength)
+        return scores
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         asked, keys, strength = ctx.saved_tensors
-        to_asked, to_keys, to_strength = [], torch.zeros_like(keys), torch.zeros_like(strength)
-        chunks = _chunks(asked, keys)
-        for chunk, part in zip(chunks, grad.split(chunks[0].shape[2], 2), strict=True):
-            hidden = _hidden(chunk, keys)
-            to_strength += torch.einsum("bhqk,bhqkd->d", part, hidden)
-            slope = part.unsqueeze(-1) * strength * (1 - hidden * hidden)
-            to_asked.append(slope.sum(3))
+        to_asked, to_keys, to_strength = torch.empty_like(asked), torch.zeros_like(keys), torch.zeros_like(strength)
+        room = None
+        for chunk, arriving, to_chunk in zip(*_chunks(keys, asked, grad, to_asked), strict=True):
+            room = _hidden(chunk, keys, room)
+            to_strength += arriving.reshape(-1) @ room.view(-1, room.shape[-1])
+            slope = room.square_().neg_().add_(1).mul_(arriving.unsqueeze(-1))  # without the strength, until the end
+            to_chunk.copy_(slope.sum(3))
             to_keys += slope.sum(2)
-        return torch.cat(to_asked, 2), to_keys, to_strength
+        return to_asked * strength, to_keys * strength, to_strength
 
 
-def _chunks(asked: Tensor, keys: Tensor) -> tuple[Tensor, ...]:
+def _chunks(keys: Tensor, asked: Tensor, *others: Tensor) -> tuple[tuple[Tensor, ...], ...]:
+    """As many queries at a time as leave room for their hidden layer."""
     per_query = asked.shape[0] * asked.shape[1] * asked.shape[3] * keys.shape[2]
-    return torch.split(asked, max(1, ROOM // max(1, per_query)), 2)
+    size = max(1, ROOM // max(1, per_query))
+    return tuple(torch.split(x, size, 2) for x in (asked, *others))
 
 
-def _hidden(asked: Tensor, keys: Tensor) -> Tensor:
-    return (asked.unsqueeze(-2) + keys.unsqueeze(-3)).tanh_()  # b h q k d
+def _hidden(asked: Tensor, keys: Tensor, room: Tensor | None) -> Tensor:
+    """tanh(a + b), `b h q k d`, in the room that the last chunk left, if it fits."""
+    a, b = asked.unsqueeze(-2), keys.unsqueeze(-3)
+    fits = room is not None and room.shape[2] == asked.shape[2]
+    return (torch.add(a, b, out=room) if fits else a + b).tanh_()
 
 
 def _short_reach(attention: Attention, query: Query, memory: Memory) -> bool:

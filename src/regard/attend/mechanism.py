@@ -128,6 +128,8 @@ class Attention(Mechanism):
 
     def scopes(self, query: Float[Tensor, "b h q d"], memory: Memory, at: int) -> tuple[Scope, ...]:
         """All that limits these queries: the mechanism's scope, the contents', the data's."""
+        if self.scope is everything and memory.scope is everything:
+            return ()
         own = self.scope(query, memory, at) if isinstance(self.scope, Scoping) else self.scope
         parts = tuple(dict.fromkeys(own.conjuncts + memory.scope.conjuncts))  # causal twice is causal
         if at >= memory.last:  # decoding: nothing is ahead yet
