@@ -57,7 +57,7 @@ def sections(rounds: int, quick: bool) -> list[Section]:
     """All of this file's comparisons."""
     sizes = SIZES[:3] if quick else SIZES
     return [
-        *windows(sizes[1:] if quick else (*sizes[1:], 16384), rounds),
+        *windows(sizes[1:], rounds),
         *running_sums(sizes, rounds),
         recurrent(sizes, rounds),
         additive(rounds),
