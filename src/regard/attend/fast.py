@@ -214,6 +214,15 @@ def _hidden(asked: Tensor, keys: Tensor, room: Tensor | None) -> Tensor:
     return (torch.add(a, b, out=room) if fits else a + b).tanh_()
 
 
+def scores_are_free(attention: Attention, scores: Tensor) -> bool:
+    """Whether softmax may put weights where scores were: no gradient asks for them, and a product just made them.
+
+    A large table costs more to make room for than to fill.
+    """
+    made_here = isinstance(attention.score, DotScore | TanhScore)
+    return made_here and type(attention.select) is Softmax and not scores.requires_grad
+
+
 def _short_reach(attention: Attention, query: Query, memory: Memory) -> bool:
     """Whether a block would read less than all of the memory."""
     if not isinstance(attention.scope, Scope) or memory.step != 1:

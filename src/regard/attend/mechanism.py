@@ -16,7 +16,7 @@ from regard.attend.bias import Bias
 from regard.attend.memory import Memory, guarded, joint_table, split_scope
 from regard.attend.scope import Scope, Scoping, causal, everything
 from regard.attend.score import Past, Score, Scores
-from regard.attend.select import Select, Softmax
+from regard.attend.select import Select, Softmax, softmax_in_place
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,10 @@ class Attention(Mechanism):
             shown = added > -torch.inf
             allowed = shown if allowed is None else allowed & shown
             scores = scores + added
-        weights, log_prob = self.select(scores, allowed, query, past)
+        if fast.scores_are_free(self, scores):
+            weights, log_prob = softmax_in_place(scores, allowed), 0.0
+        else:
+            weights, log_prob = self.select(scores, allowed, query, past)
         weights = weights.to(memory.values.dtype)
         return Look(F.dropout(weights, self.dropout, self.training) @ memory.values, weights, log_prob, allowed)
 
