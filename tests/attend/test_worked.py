@@ -130,7 +130,7 @@ def test_why_the_scale_A12(width: int, largest: float, entropy: float) -> None:
     """Var(q·k) = d: without 1/sqrt(d) softmax saturates as d grows; with it nothing changes."""
     torch.manual_seed(width)
     q, k = torch.randn(4000, 1, 1, width), torch.randn(4000, 1, 16, width)
-    assert float(A.Dot()(q, k).var()) / width == pytest.approx(1.0, abs=0.025)
+    assert float(A.Dot()(q, k).var()) / width == pytest.approx(1.0, abs=0.02)
 
     def measure(score: A.Score) -> tuple[float, float, float]:
         p = A.Attention(score).look(q, A.Memory(k, k)).weights.flatten(0, 2)

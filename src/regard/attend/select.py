@@ -177,7 +177,8 @@ def softmax_in_place(scores: Scores, allowed: Allowed | None) -> Scores:
 def _hidden(scores: Tensor, allowed: Tensor | None) -> Tensor:
     """Scores with the least finite number outside scope: an infinity would turn blind rows into NaN.
 
-    It is added, and swallows any score: on a CPU adding is several times faster than filling by a mask.
+    It is added, and swallows any finite score: on a CPU adding is several times faster than filling by a mask. A
+    NaN stays one; in padding, a memory has replaced it.
     """
     if allowed is None:
         return scores
