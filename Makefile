@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 DEV := $(VENV)/.ready-dev
 BENCH := $(VENV)/.ready-bench
 
-.PHONY: help setup demo test lint types check docs bench-attend clean
+.PHONY: help setup demo gallery test lint types check docs bench-attend clean
 
 help:
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -23,8 +23,11 @@ $(BENCH): $(DEV)
 
 setup: $(DEV)  ## make .venv with all that development needs
 
-demo: $(DEV)  ## the worked example, and the catalogue drawn as pictures
-	$(BIN)/regard demo --to demo
+demo: $(DEV)  ## train a translator of dates, translate three, and draw what it looks at
+	$(BIN)/regard demo --run runs/dates
+
+gallery: $(DEV)  ## the worked example, and the catalogue drawn as pictures
+	$(BIN)/regard gallery --to gallery
 
 test: $(DEV)  ## all tests, then those of the heart once more with every shape checked
 	$(BIN)/python -m pytest
@@ -46,4 +49,4 @@ bench-attend: $(BENCH)  ## ratios against bare SDPA and peers, into docs/results
 	$(BIN)/python benchmarks/attend.py --to docs/results
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) runs/dates gallery build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -9,7 +9,7 @@ import pytest
 
 import regard
 from regard.attend import papers
-from regard.cli import main
+from regard.cli import COMMANDS, Group, main
 
 
 def run(*arguments, **environment):
@@ -26,7 +26,7 @@ def run(*arguments, **environment):
 def test_help_names_every_command():
     told = run("--help")
     assert told.returncode == 0
-    for word in ("demo", "mechanisms", "--version", "--debug"):
+    for word in (*COMMANDS.commands, "--version", "--debug"):
         assert word in told.stdout
 
 
@@ -34,18 +34,27 @@ def test_no_arguments_means_help():
     assert run().stdout == run("--help").stdout
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"], ["mechanisms", "--help"], ["--version"]])
+def every(group, before=()):
+    for name, command in group.commands.items():
+        yield [*before, name, "--help"]
+        if isinstance(command, Group):
+            yield from every(command, (*before, name))
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], *every(COMMANDS)], ids=" ".join)
 def test_help_does_not_import_torch(arguments):
     code = f"""
 import sys
-from regard.cli import main
+from regard.cli import COMMANDS, Group, main
 try:
     main({arguments})
-except SystemExit:
-    pass
-assert "torch" not in sys.modules and "matplotlib" not in sys.modules
+except SystemExit as ended:
+    assert ended.code == 0
+for name in ("torch", "matplotlib", "babel", "sacrebleu"):
+    assert name not in sys.modules, name
 """
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False).returncode == 0
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert told.returncode == 0, told.stderr
 
 
 def test_help_answers_at_once():
@@ -65,7 +74,7 @@ def test_version():
 def test_an_unknown_command_is_an_error_that_lists_the_known_ones():
     told = run("mecanisms")
     assert told.returncode == 2
-    assert "demo, mechanisms" in told.stderr
+    assert "demo, gallery, mechanisms" in told.stderr
     assert "Traceback" not in told.stderr
 
 
@@ -96,9 +105,9 @@ def test_all_mechanisms_are_listed(capsys):
     assert [name for name in papers.CATALOGUE if name not in listed] == []
 
 
-def test_demo_draws_and_says_where(capsys, monkeypatch, tmp_path):
+def test_gallery_draws_and_says_where(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr("rich.progress.track", lambda names, *_, **__: names[:2])
-    assert main(["demo", "--to", str(tmp_path / "a [new] place")]) == 0
+    assert main(["gallery", "--to", str(tmp_path / "a [new] place")]) == 0
     told = capsys.readouterr().out
     assert "0.99999989" in told
     assert f"{tmp_path / 'a [new] place' / 'catalogue.png'} shows all 2 mechanisms" in told
@@ -107,5 +116,33 @@ def test_demo_draws_and_says_where(capsys, monkeypatch, tmp_path):
 
 def test_a_place_that_is_a_file_is_one_line(capsys, tmp_path):
     (tmp_path / "taken").write_text("")
-    assert main(["demo", "--to", str(tmp_path / "taken")]) == 2
+    assert main(["gallery", "--to", str(tmp_path / "taken")]) == 2
     assert re.fullmatch(r"regard: .*File exists.*\n", capsys.readouterr().err)
+
+
+def test_every_command_says_what_it_is_for_in_one_sentence():
+    def abouts(group):
+        for command in group.commands.values():
+            yield command.about
+            if isinstance(command, Group):
+                yield from abouts(command)
+
+    assert [about for about in abouts(COMMANDS) if not re.fullmatch(r"[A-Z].{10,90}\.", about)] == []
+
+
+@pytest.mark.parametrize("answer", [0, 75])
+def test_what_a_command_answers_is_the_exit_code(answer, monkeypatch, tmp_path):
+    monkeypatch.setattr("regard.commands.demo.demo", lambda: answer)
+    assert main(["demo"]) == answer
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(ValueError("x"), 2), (FileNotFoundError("x"), 2), (KeyboardInterrupt(), 130)]
+)
+def test_errors_and_exit_codes(error, code, monkeypatch, capsys):
+    def demo():
+        raise error
+
+    monkeypatch.setattr("regard.commands.demo.demo", demo)
+    assert main(["demo"]) == code
+    assert capsys.readouterr().err == ("regard: x\n" if code == 2 else "")

@@ -1,17 +1,18 @@
-"""The command line: `regard demo`, `regard mechanisms`.
+"""The command line: `regard train`, `regard demo`, `regard recipes list`, ...
 
-torch takes seconds to import, so each command imports what it needs when it runs: `--help` answers at once.
+torch takes seconds to import, and settings a quarter of one, so each command is imported when it runs: `--help`
+answers at once.
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from typing import Annotated
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import tyro
-from rich.console import Console
 
 from regard import __version__
 
@@ -21,37 +22,73 @@ DESCRIPTION = (
 )
 
 
-def demo(to: Path = Path("demo")) -> None:
-    """The worked example of every lecture, then a picture of each mechanism.
+@dataclass(frozen=True)
+class Command:
+    """A function in `regard.commands`, as module:name; its signature says which options it has."""
 
-    Args:
-        to: The folder for the pictures.
-    """
-    console = Console()
-    with console.status("importing torch"):
-        from rich.progress import track
+    about: str
+    where: str
 
-        from regard.show import catalogue, worked
-
-    def progress(names: list[str]) -> Iterable[str]:
-        return track(names, "Every mechanism learns to find words", console=console, transient=True)
-
-    worked.show(console)
-    sheet, *singles = catalogue.pictures(to, progress)
-    _say(console, f"{sheet} shows all {len(singles)} mechanisms, {singles[0].parent} has a picture of each.")
-    _say(console, "Next: `regard mechanisms` lists them, `regard mechanisms bahdanau` explains one.")
+    def run(self, name: str, args: Sequence[str]) -> int:
+        """Read the options and call it; what it answers is the exit code, nothing means 0."""
+        return int(tyro.cli(_imported(self.where), prog=name, args=list(args)) or 0)
 
 
-def mechanisms(name: Annotated[str | None, tyro.conf.Positional] = None) -> None:
-    """The catalogue: every mechanism with its paper and its parts.
+@dataclass(frozen=True)
+class OwnOptions:
+    """A command whose options depend on the recipe among them: it reads them itself."""
 
-    Args:
-        name: One of them, to see its formula, its parts and its cost.
-    """
-    console = Console()
-    with console.status("importing torch"):
-        from regard.show import listing
-    console.print(listing.all_of_them() if name is None else listing.one(name))
+    about: str
+    where: str
+
+    def run(self, name: str, args: Sequence[str]) -> int:
+        """Call it with the words as they are."""
+        return int(_imported(self.where)(args))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Commands that share a first word."""
+
+    about: str
+    commands: Mapping[str, Command | OwnOptions | Group]
+
+    def run(self, name: str, args: Sequence[str]) -> int:
+        """Hand what follows a command's name to it; help, and a name that is not there, are tyro's to answer."""
+        if args and args[0] in self.commands:
+            return self.commands[args[0]].run(f"{name} {args[0]}", args[1:])
+        told = {word: _nothing_but(command.about) for word, command in self.commands.items()}
+        tyro.extras.subcommand_cli_from_dict(told, prog=name, description=self.about, args=list(args) or ["--help"])
+        return 0
+
+
+COMMANDS = Group(
+    DESCRIPTION,
+    {
+        "train": OwnOptions("Train a model from a recipe, from your own text, or both.", "options:train"),
+        "finetune": OwnOptions("Train a finished model further on other text.", "options:finetune"),
+        "info": Command("What is in a run folder: its recipe, how far it is, and how good.", "runs:info"),
+        "recipes": Group(
+            "Ready-made settings: list, show or copy them.",
+            {
+                "list": Command("The recipes in the package.", "recipes:catalogue"),
+                "show": Command("Every value of a recipe, as TOML.", "recipes:show"),
+                "copy": Command("A recipe as a file of your own, to change.", "recipes:copy"),
+            },
+        ),
+        "data": Group(
+            "Text to learn from: check it, see what there is, fetch some.",
+            {
+                "check": OwnOptions("What is in parallel text, and what is wrong with it.", "data:check"),
+                "list": Command("Data sets that can be fetched, and which are there.", "data:catalogue"),
+                "fetch": Command("Fetch a data set; nothing is ever downloaded unasked.", "data:fetch"),
+            },
+        ),
+        "demo": Command("A translator of dates, trained on the spot, and what it looks at.", "demo:demo"),
+        "gallery": Command("The worked example, then a picture of each mechanism.", "gallery:gallery"),
+        "mechanisms": Command("Every mechanism with its paper and its parts.", "gallery:mechanisms"),
+    },
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -62,10 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given == ["--version"]:
         print(f"regard {__version__}")
         return 0
-    commands: dict[str, Callable[..., None]] = {"demo": demo, "mechanisms": mechanisms}
-    given = given or ["--help"]
     try:
-        tyro.extras.subcommand_cli_from_dict(commands, prog="regard", description=DESCRIPTION, args=given)
+        return COMMANDS.run("regard", given)
     except (ValueError, OSError) as error:
         if debug:
             raise
@@ -73,9 +108,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
-    return 0
 
 
-def _say(console: Console, line: str) -> None:
-    """A line as it is: brackets in a path are no markup, and a path is not broken in two."""
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
+def _imported(where: str) -> Callable[..., Any]:
+    module, _, name = where.partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(f"regard.commands.{module}"), name)
+    return found
+
+
+def _nothing_but(about: str) -> Callable[[], None]:
+    """A function that has only a description, for the list of commands."""
+
+    def described() -> None: ...
+
+    described.__doc__ = about
+    return described

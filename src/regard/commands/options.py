@@ -1,0 +1,152 @@
+"""The command lines of `train` and `finetune`: their options are settings of a recipe, so that is found first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import Annotated, Any, cast, get_args
+
+import tyro
+from rich.console import Console
+
+import regard.recipe as recipes  # not `from regard`: that looks among the names of the heart, and imports torch
+from regard.recipe import TASKS, Recipe, TranslationRecipe
+from regard.toml import kinds
+
+RECIPE = Annotated[
+    str | None,
+    tyro.conf.Positional,
+    tyro.conf.arg(
+        metavar="RECIPE",
+        help="A name of `regard recipes list`, or a TOML file; without it, sizes are chosen from the corpus.",
+    ),
+]
+RUN = Annotated[Path, tyro.conf.arg(help="The folder of the run: made if it is not there, resumed if it is.")]
+FRESH = Annotated[
+    bool,
+    tyro.conf.FlagCreatePairsOff,
+    tyro.conf.arg(help="Start anew: what an earlier run left in that folder goes."),
+]
+OLD = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN", help="The run to start from.")]
+SHARE = Annotated[
+    float, tyro.conf.arg(help="Share of the old text among the new, so that what was learned is not forgotten.")
+]
+
+TRAIN = """Train a model from a recipe, from your own text, or both. The same command again goes on where it stopped.
+
+Examples:
+  regard train dates --run runs/dates
+  regard train --run runs/mine --data.source text.en --data.target text.de
+  regard train rnnsearch --run runs/rnn --data.pairs text.tsv --train.minutes 60"""
+
+FINETUNE = """Train a finished model further on other text, with its own pieces and some of its old text.
+
+Example:
+  regard finetune runs/mine --run runs/legal --data.source legal.en --data.target legal.de"""
+
+
+def train(args: Sequence[str]) -> int:
+    """Train a model from a recipe, from your own text, or both."""
+    name = recipe_in(args)
+    recipe = recipes.load(name or "transformer-tiny")
+    more = [("recipe", RECIPE, field(default=name)), ("run", RUN, field()), ("fresh", FRESH, field(default=False))]
+    told = {"prog": "regard train", "description": TRAIN}
+    asked, given = recipes.asked(recipe, args, more, **told)
+    if name is None:
+        chosen = _chosen_for(asked)
+        _say(f"No recipe was named: {chosen} suits the size of this text (`regard recipes show {chosen}`).")
+        asked, given = recipes.asked(recipes.load(chosen), args, more, **told)
+    found = recipes.located(with_text(asked))
+    from regard.commands import train as training
+
+    return training.train(cast(TranslationRecipe, found), given.run, given.fresh)
+
+
+def finetune(args: Sequence[str]) -> int:
+    """Train a finished model further on other text."""
+    name = recipe_in(args)
+    recipe = _starting_from(Path(name)) if name else recipes.load("transformer-tiny")
+    more = [
+        ("old", OLD, field()),
+        ("run", RUN, field()),
+        ("fresh", FRESH, field(default=False)),
+        ("share", SHARE, field(default=0.2)),
+    ]
+    asked, given = recipes.asked(recipe, args, more, without=("model",), prog="regard finetune", description=FINETUNE)
+    found = recipes.located(with_text(asked))
+    from regard.commands import finetune as tuning
+
+    return tuning.finetune(cast(TranslationRecipe, found), given.old, given.run, given.fresh, given.share)
+
+
+def _starting_from(run: Path) -> Recipe:
+    """The recipe of a run, for a shorter training with a smaller rate, and without its data."""
+    from regard.train.folder import read_manifest
+
+    read_manifest(run)
+    recipe = recipes.without_data(recipes.load(run / "recipe.toml"))
+    shorter = {"steps": 1000, "warmup": 100, "rate": recipe.train.rate / 5, "save_every": 100}
+    return recipe.with_sections({"train": recipe.train.model_copy(update=shorter)})
+
+
+def _chosen_for(recipe: Recipe) -> str:
+    """The name of the recipe whose sizes suit the text that was given."""
+    from regard.text.read import PairSource
+
+    data: Any = recipes.located(with_text(recipe)).sections()["data"]
+    if data.generated is not None:
+        return str(data.generated)
+    return recipes.chosen_for(PairSource(data.source, data.target, data.pairs).count())
+
+
+def _say(line: str) -> None:
+    Console(stderr=True).print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def recipe_in(args: Sequence[str]) -> str | None:
+    """The first word that is no option and no option's value."""
+    takes = _values_taken()
+    at = 0
+    while at < len(args):
+        if not args[at].startswith("-"):
+            return args[at]
+        name = args[at].replace("_", "-")
+        at += 1 + (0 if "=" in name else takes.get(name, 1))
+    return None
+
+
+def with_text(recipe: Recipe) -> Recipe:
+    """The recipe, if it says what to learn from."""
+    data: Any = recipe.sections()["data"]
+    ways = [data.generated is not None, data.pairs is not None, data.source is not None or data.target is not None]
+    if not any(ways):
+        raise ValueError(
+            "there is no text to learn from; give --data.source FILE and --data.target FILE, or --data.pairs FILE, "
+            "or a recipe that has its own, such as dates"
+        )
+    if sum(ways) > 1:
+        raise ValueError(
+            "data.source with data.target, data.pairs and data.generated are three ways to say the same; give one"
+        )
+    if ways[2] and (data.source is None or data.target is None):
+        there, missing = ("source", "target") if data.target is None else ("target", "source")
+        raise ValueError(
+            f"there is data.{there} without data.{missing}; give --data.{missing} FILE, line by line its translation"
+        )
+    return recipe
+
+
+def _values_taken() -> dict[str, int]:
+    """How many words follow each option; one where it is not said here."""
+    takes = dict.fromkeys(("-h", "--help", "--fresh", "--no-fresh"), 0)
+    for recipe in TASKS.values():
+        for section, info in recipe.model_fields.items():
+            for kind in kinds(info.annotation):
+                for key, setting in kind.model_fields.items():
+                    name = key.replace("_", "-")
+                    if setting.annotation is bool:
+                        takes |= {f"--{section}.{name}": 0, f"--{section}.no-{name}": 0}
+                    elif str(setting.annotation).startswith("tuple"):
+                        takes[f"--{section}.{name}"] = len(get_args(setting.annotation))
+    return takes

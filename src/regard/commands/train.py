@@ -1,0 +1,207 @@
+"""`regard train`: from a recipe and a folder to a model that works."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard import __version__
+from regard.commands.screen import TrainingScreen
+from regard.recipe import Recipe, TranslationRecipe, dump, load
+from regard.tasks.parallel_text import Older, is_ready
+from regard.text.read import digest
+from regard.train.folder import NotARun, damage, one_process, read_manifest, relist, write
+from regard.train.precision import Precision, choose
+from regard.train.signals import AGAIN, Stop, Stopped
+
+if TYPE_CHECKING:
+    from regard.tasks.translation import Translation
+    from regard.train.drive import Run
+
+FREE = {
+    "train.steps",
+    "train.minutes",
+    "train.patience",
+    "train.keep",
+    "train.threads",
+}  # may change between sessions
+MADE = (
+    "saves/*",
+    "saves/.*",
+    "samples/*.txt",
+    "tensorboard/*",
+    "model-*.safetensors",
+    "manifest.json",
+    "*.jsonl",
+    "scores.json",
+    "finetune.json",
+    "loss.png",
+    "data/train*",
+    "data/*.jsonl",
+    "pieces/*.model",
+    "data/ready.json",
+)  # what a run makes, in the order in which it may go
+
+
+def train(recipe: Recipe, run: Path, fresh: bool = False, older: Older | None = None) -> int:
+    """Train until it is done, or a signal comes; the exit code says which. An older run gives the first weights."""
+    assert isinstance(recipe, TranslationRecipe)
+    _is_run_or_new(run)
+    with one_process(run), Stop() as stop, TrainingScreen(recipe.train) as screen:
+        try:
+            if fresh:
+                _clear(run)
+            with stop.interruptible():
+                _same_recipe(recipe, run, screen)
+                precision = choose(recipe.train.precision, recipe.model.width)
+                task, threads = prepared(recipe, run, screen, older)
+            done = _trained(recipe, task, run, precision, threads, screen, stop)
+        except Stopped as stopped:
+            screen.say(f"stopped by {stopped}; nothing is lost: run the same command to go on")
+            return AGAIN
+    return 0 if done else AGAIN
+
+
+def prepared(
+    recipe: TranslationRecipe, run: Path, screen: TrainingScreen, older: Older | None = None
+) -> tuple[Translation, int]:
+    """The task, its data ready; torch is imported here and told how many threads to use."""
+    threads = recipe.train.threads or os.cpu_count() or 1
+    import torch
+
+    from regard.tasks.translation import Translation
+
+    torch.set_num_threads(threads)
+    settings = recipe.train
+    task = Translation(
+        recipe.data, recipe.model, recipe.search, settings.batch_tokens, settings.smoothing, settings.seed, threads,
+        screen.say, older,
+    )  # fmt: skip
+    task.prepare(run)
+    return task, threads
+
+
+def _trained(
+    recipe: TranslationRecipe, task: Translation, run: Path, precision: Precision, threads: int,
+    screen: TrainingScreen, stop: Stop,
+) -> bool:  # fmt: skip
+    import torch
+
+    from regard.train.drive import Run
+    from regard.train.saves import load_weights
+
+    files = ["recipe.toml", *sorted(f"pieces/{path.name}" for path in (run / "pieces").glob("*.model"))]
+    about = {"torch": torch.__version__, "threads": threads, "precision": precision.name, "regard": __version__}
+    session = Run(task, recipe.train, run, precision, screen, files, about)
+    if session.resume():
+        at = session.progress
+        screen.say(f"resumed at step {at.step}, batch {at.index} of epoch {at.epoch}")
+    else:
+        _announce(recipe, session, screen)
+        if task.older is not None:
+            load_weights(session.model, model_of(task.older.folder))
+    if not session.train(stop):
+        return False
+    with stop.interruptible():
+        _finish(session, run, screen)
+    return True
+
+
+def _announce(recipe: TranslationRecipe, session: Run, screen: TrainingScreen) -> None:
+    count = sum(parameter.numel() for parameter in session.model.parameters())
+    text, precision = session.task.text, session.precision  # type: ignore[attr-defined]
+    screen.say(
+        f"{len(text.train):,} pairs, {len(text.source):,} pieces, {count:,} weights, {precision.name} "
+        f"({precision.why}), {session.about['threads']} threads, seed {recipe.train.seed}"
+    )
+
+
+def _finish(session: Run, run: Path, screen: TrainingScreen) -> None:
+    """Measure the best model once on what nothing was chosen by, and write the card."""
+    from regard.commands.card import card
+    from regard.show.curve import curve
+
+    manifest = read_manifest(run)
+    final = session.final(model_of(run))
+    scores: dict[str, Any] = {"step": manifest["step"], "valid": manifest["measured"], "test": final}
+    write(run / "scores.json", json.dumps(scores, indent=1))
+    write(run / "README.md", card(run))
+    curve(run)
+    if final:
+        screen.say("test: " + "  ".join(f"{name} {value:.4g}" for name, value in final.items()))
+    screen.say(f"the model is in {run}: its best was step {manifest['step']}")
+
+
+def model_of(run: Path) -> Path:
+    """The weights of a run's best model, whole as they were written."""
+    manifest = read_manifest(run)
+    problem = damage(run)
+    if problem is not None:
+        raise ValueError(f"{problem}; restore it from a copy, or train anew")
+    return run / str(manifest["model"])
+
+
+def _same_recipe(recipe: TranslationRecipe, run: Path, screen: TrainingScreen) -> None:
+    """A run goes on with what it began with; what may change is said, what may not is refused."""
+    path = run / "recipe.toml"
+    if path.exists() and (is_ready(run) or any(run.glob("saves/[0-9]*"))):  # else nothing was made with it
+        changed = differences(load(path), recipe)
+        same_text = _same_text(run, changed)
+        bound = {
+            name: values
+            for name, values in changed.items()
+            if name not in FREE | same_text and not name.startswith("search.")
+        }
+        if bound:
+            told = ", ".join(f"{name} was {old} and is now {new}" for name, (old, new) in bound.items())
+            raise ValueError(
+                f"{run} was begun with another recipe: {told}; use another --run, or --fresh to start anew"
+            )
+        for name, (old, new) in changed.items():
+            screen.say(f"{name} was {old} and is now {new}{' (the same text)' if name in same_text else ''}")
+        if changed:
+            write(path, dump(recipe, run))
+    else:
+        write(path, dump(recipe, run))
+    relist(run, path.name)
+
+
+def _same_text(run: Path, changed: dict[str, tuple[Any, Any]]) -> set[str]:
+    """Settings whose file lies elsewhere than it did, and is the same: run folders, and text, are moved about."""
+    paths = {name.removeprefix("data."): new for name, (_, new) in changed.items() if isinstance(new, Path)}
+    ready = run / "data" / "ready.json"
+    if not paths or not ready.is_file():
+        return set()
+    known = json.loads(ready.read_text(encoding="utf-8")).get("files", {})
+    return {f"data.{name}" for name, path in paths.items() if name in known and digest(path) == known[name]}
+
+
+def differences(old: Any, new: Any) -> dict[str, tuple[Any, Any]]:
+    """Settings that differ, by their dotted names."""
+    found = {}
+    for name, section in new.sections().items():
+        before = old.sections().get(name)
+        for key, value in section:
+            was = getattr(before, key, None)
+            if was != value:
+                found[f"{name}.{key}"] = (was, value)
+    return found
+
+
+def _is_run_or_new(run: Path) -> None:
+    """Refuse a folder that is something else: files of a run have common names."""
+    if run.is_dir() and not (run / "recipe.toml").is_file():
+        if any(not path.name.startswith(".") for path in run.iterdir()):
+            raise NotARun(f"{run} has files in it, but no recipe.toml, so it is not a run; give another --run")
+    elif run.exists() and not run.is_dir():
+        raise NotARun(f"{run} is a file; give a folder with --run")
+
+
+def _clear(run: Path) -> None:
+    """Start anew: what earlier runs made goes, anything else in the folder stays."""
+    for pattern in MADE:
+        for path in list(run.glob(pattern)):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -1,0 +1,1 @@
+"""One file per system; what they share is in blocks."""

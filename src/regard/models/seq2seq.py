@@ -1,0 +1,56 @@
+"""What training and search ask of a model that turns one sequence into another."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Protocol, runtime_checkable
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regard.attend.mechanism import Mechanism
+
+PAD, UNKNOWN, START, END = 0, 1, 2, 3  # ids of every vocabulary; text/pieces makes them so
+
+Ids = Int[Tensor, "b n"]
+Lengths = Int[Tensor, " b"]
+
+
+@runtime_checkable
+class State(Protocol):
+    """Where a model is after some steps: memories, caches, recurrent states; a row per hypothesis."""
+
+    def pick(self, rows: Int[Tensor, " b2"]) -> State:
+        """These rows, in this order; a row may be picked more than once."""
+
+
+class Seq2Seq(nn.Module, ABC):
+    """All steps at once to train, one step at a time to search; both give the same logits.
+
+    `output` is the last map, from a state to a score per word; training asks for `states` and applies it in
+    chunks, so that the whole table of scores is never formed.
+    """
+
+    output: nn.Linear
+    longest: int | None = None
+    """The most words it can say, where there is a limit."""
+
+    @abstractmethod
+    def states(self, source: Ids, lengths: Lengths, before: Int[Tensor, "b t"]) -> Float[Tensor, "b t m"]:
+        """The state that predicts each next word, given the words before it (START first); padding may follow."""
+
+    @abstractmethod
+    def start(self, source: Ids, lengths: Lengths) -> State:
+        """Read the source; memories are prepared once."""
+
+    @abstractmethod
+    def step(self, state: State, words: Int[Tensor, " b"]) -> tuple[Float[Tensor, "b v"], State]:
+        """Scores of the next word after these words, and the state then."""
+
+    @abstractmethod
+    def sights(self) -> list[Mechanism]:
+        """The mechanisms that look at the source, bottom to top: what an alignment is read from."""
+
+    def forward(self, source: Ids, lengths: Lengths, before: Int[Tensor, "b t"]) -> Float[Tensor, "b t v"]:
+        """Scores of every next word."""
+        return self.output(self.states(source, lengths, before))  # type: ignore[no-any-return]

@@ -1,0 +1,88 @@
+"""The `[model]` section of a recipe: what is built. No torch here, so that `--help` answers at once."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from regard.settings import Section
+
+
+class TransformerModel(Section):
+    """Vaswani et al. 2017, with the choices made since."""
+
+    kind: Literal["transformer"] = "transformer"
+    encoder_layers: int = Field(4, ge=1)
+    """Layers of the encoder."""
+    decoder_layers: int = Field(4, ge=1)
+    """Layers of the decoder; one is enough for a fast translator with a deep encoder."""
+    width: int = Field(128, ge=1)
+    """Numbers per token (d_model)."""
+    heads: int = Field(4, ge=1)
+    """Heads of each attention."""
+    feedforward: int = Field(256, ge=1)
+    """Width inside the feed-forward network."""
+    activation: Literal["relu", "gelu", "swiglu"] = "relu"
+    """Between the two feed-forward maps; swiglu is gated."""
+    norm: Literal["pre", "post"] = "pre"
+    """Where layer normalisation stands: before each sub-layer, or after its residual as in the paper."""
+    positions: Literal["sinusoid", "learned", "none"] = "sinusoid"
+    """How a token knows its place."""
+    longest: int = Field(1024, ge=1)
+    """Places of a learned table; sinusoids need no limit."""
+    tied: Literal["all", "output", "none"] = "all"
+    """Which embeddings are one table: source, target and output; target and output; or none."""
+    dropout: float = Field(0.3, ge=0, lt=1)
+    """Share of residuals and embeddings left out while training."""
+    attention_dropout: float = Field(0.0, ge=0, lt=1)
+    """Share of attention weights left out while training; above 0 every weight is formed, which is slower."""
+    feedforward_dropout: float = Field(0.0, ge=0, lt=1)
+    """Share left out inside the feed-forward network."""
+    encoder_attention: str = "vaswani"
+    """A mechanism of the catalogue, or file.py:function of your own, where the source looks at itself."""
+    decoder_attention: str = "vaswani"
+    """The same where the target looks at what came before."""
+    cross_attention: str = "vaswani"
+    """The same where the target looks at the source."""
+
+
+class RecurrentModel(Section):
+    """Sutskever's, Bahdanau's and Luong's models are choices of one engine."""
+
+    kind: Literal["recurrent"] = "recurrent"
+    cell: Literal["lstm", "gru", "rnn"] = "gru"
+    """The recurrent cell."""
+    layers: int = Field(1, ge=1)
+    """Layers of encoder and decoder."""
+    width: int = Field(256, ge=1)
+    """Hidden units of the decoder, and of each direction of the encoder."""
+    embedding: int = Field(256, ge=1)
+    """Width of word embeddings."""
+    bidirectional: bool = True
+    """Read the source both ways."""
+    reverse: bool = False
+    """Read the source from its end (Sutskever et al. 2014)."""
+    attention: str = "bahdanau"
+    """A mechanism of the catalogue, file.py:function of your own, or none: then the last state is all there is."""
+    select: str | None = None
+    """Another selection for that mechanism: softmax, sparsemax, hard, ..."""
+    reach: int = Field(10, ge=1)
+    """Half the window of local attention."""
+    wiring: Literal["before", "after"] = "before"
+    """Look with the previous state and feed the cell (Bahdanau), or look after the cell with the current (Luong)."""
+    input_feeding: bool = False
+    """Give the cell the last attentional state too (Luong)."""
+    readout: Literal["maxout", "tanh", "plain"] = "tanh"
+    """The layer between the states and the words."""
+    first_state: Literal["last", "mean", "zeros", "learned"] = "last"
+    """Where the decoder starts: from the encoder's last state, its mean, zeros, or a learned state."""
+    tied: Literal["all", "output", "none"] = "none"
+    """Which embeddings are one table: source, target and output; target and output; or none."""
+    dropout: float = Field(0.3, ge=0, lt=1)
+    """Share of embeddings and read-outs left out while training."""
+    longest: int = Field(256, ge=1)
+    """Places of location-based attention."""
+
+
+ModelSettings = TransformerModel | RecurrentModel

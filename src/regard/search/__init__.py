@@ -1,0 +1,1 @@
+"""One search over start, step and pick."""

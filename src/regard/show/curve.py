@@ -1,0 +1,49 @@
+"""The loss of a run over its steps, and its scores, as a picture."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def curve(run: Path) -> Path | None:
+    """Draw `loss.png` from the run's log; None where matplotlib is not installed or there is nothing to draw."""
+    try:
+        import matplotlib
+    except ImportError:
+        return None
+    matplotlib.use("Agg")
+    from matplotlib.figure import Figure
+
+    lines = _lines(run / "log.jsonl")
+    trained = [(line["step"], line["loss"]) for line in lines if "loss" in line]
+    valid = [(line["step"], line["valid"]) for line in lines if "valid" in line]
+    if not trained and not valid:
+        return None
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.add_subplot()
+    if trained:
+        axes.plot(*zip(*trained, strict=True), color="#6b7280", linewidth=1, label="training, with dropout")
+    if valid:
+        axes.plot(
+            [s for s, _ in valid], [v["loss"] for _, v in valid], color="#1d4ed8", marker=".", label="validation"
+        )
+    axes.set(xlabel="step", ylabel="loss per token (nats)", title=run.resolve().name)
+    axes.legend(loc="upper right", frameon=False)
+    if valid and "bleu" in valid[0][1]:
+        right = axes.twinx()
+        right.plot([s for s, _ in valid], [v["bleu"] for _, v in valid], color="#b45309", linewidth=1)
+        right.set_ylabel("BLEU (validation)", color="#b45309")
+        right.set_ylim(bottom=0)
+    for spine in ("top",):
+        axes.spines[spine].set_visible(False)
+    path = run / "loss.png"
+    figure.savefig(path, dpi=120)
+    return path
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]

@@ -1,0 +1,81 @@
+"""A task is what a model is trained for: data, model, loss, measure, and what to show."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A sum with its gradient, and figures worth logging, summed over the same units."""
+
+    total: Tensor
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+
+class Task(ABC):
+    """What the loop trains. A batch is named by something small (`Which`), so a cursor is two numbers.
+
+    The same seed and epoch always give the same batches. `units` is what the loss is summed over (target tokens,
+    pictures, points): it is divided by once, over all batches and processes of an update.
+    """
+
+    players: Sequence[str] = ("model",)
+    """Parts that are trained in turn, each with its own optimiser; a GAN has two."""
+    best_by: str = "loss"
+    """The measure by which the best model is chosen."""
+    best_is_highest: bool = False
+
+    @abstractmethod
+    def prepare(self, folder: Path) -> None:
+        """Make what training needs, once; files go into the folder, and are there or not there."""
+
+    @abstractmethod
+    def build(self) -> nn.Module:
+        """A fresh model, from torch's current seed."""
+
+    @abstractmethod
+    def batches(self, epoch: int) -> Sequence[Any]:
+        """What to train on in this epoch, in order."""
+
+    @abstractmethod
+    def load(self, which: Any) -> Any:
+        """The tensors of one batch."""
+
+    @abstractmethod
+    def units(self, which: Any) -> int:
+        """What its loss is summed over."""
+
+    @abstractmethod
+    def loss(self, model: nn.Module, batch: Any, player: str) -> Loss:
+        """The loss of one player, summed over units."""
+
+    @abstractmethod
+    def split(self, which: Any) -> Sequence[Any]:
+        """Two smaller batches where one was too large; one where it cannot be split."""
+
+    @abstractmethod
+    def where(self, which: Any) -> str:
+        """Where a batch came from, for people: file and lines."""
+
+    @abstractmethod
+    def measure(self, model: nn.Module) -> dict[str, float]:
+        """How good the model is on held-out data."""
+
+    def parameters(self, model: nn.Module, player: str) -> list[nn.Parameter]:
+        """What this player may change."""
+        return list(model.parameters())
+
+    def samples(self, model: nn.Module) -> str:
+        """A few answers beside the truth, to read."""
+        return ""
+
+    def final(self, model: nn.Module) -> dict[str, float]:
+        """What is measured once, at the end, on data nothing was chosen by."""
+        return {}

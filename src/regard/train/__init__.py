@@ -1,0 +1,1 @@
+"""The loop, the run folder, and what keeps a run safe."""

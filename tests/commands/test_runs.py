@@ -1,0 +1,94 @@
+"""`regard info`: a run folder, read without torch."""
+
+import json
+import struct
+import subprocess
+import sys
+
+import pytest
+
+from regard.cli import main
+from regard.recipe import dump, load
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run folder as training leaves it."""
+    folder = tmp_path / "run"
+    (folder / "data").mkdir(parents=True)
+    (folder / "recipe.toml").write_text(dump(load("dates")), encoding="utf-8")
+    (folder / "data" / "ready.json").write_text(json.dumps({"pairs": 39942, "where": "dates"}))
+    (folder / "log.jsonl").write_text('{"step": 50, "epoch": 0}\n{"step": 1250, "epoch": 9}\n{"st')
+    header = json.dumps(
+        {"a": {"shape": [10, 20]}, "b": {"shape": [5]}, "c": {"shape": []}, "__metadata__": {"x": "y"}}
+    )
+    (folder / "model-00001000.safetensors").write_bytes(struct.pack("<Q", len(header)) + header.encode())
+    manifest = {
+        "format": 1,
+        "files": {},
+        "step": 1000,
+        "model": "model-00001000.safetensors",
+        "measured": {"bleu": 97.25},
+    }
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    return folder
+
+
+def told(run, capsys):
+    assert main(["info", str(run)]) == 0
+    return capsys.readouterr().out
+
+
+def test_a_run_tells_its_recipe_state_data_and_scores(run, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    text = told(run, capsys)
+    for part in ("Dates written in many languages", "39,942 pairs of dates", "step 1,250 of", "epoch 9; not finished",
+                 "step 1,000, in model-00001000.safetensors", "bleu 97.25", "kind transformer", "206"):  # fmt: skip
+        assert part in text
+
+
+def test_a_finished_run_tells_its_test_scores(run, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    scores = {"step": 1000, "valid": {"bleu": 97.25}, "test": {"exact": 0.9912}, "held_out": {"exact": 0.5}}
+    (run / "scores.json").write_text(json.dumps(scores))
+    text = told(run, capsys)
+    for part in ("finished", "exact 0.9912", "scores on held_out text", "exact 0.5"):
+        assert part in text
+
+
+def test_a_run_that_has_only_begun_is_told_too(run, capsys):
+    for name in ("manifest.json", "log.jsonl", "data/ready.json", "model-00001000.safetensors"):
+        (run / name).unlink()
+    text = told(run, capsys)
+    for part in ("no model yet", "not made ready yet", "step 0"):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda run: run.rename(run.with_name("other")), "there is no run folder"),
+        (lambda run: (run / "recipe.toml").unlink(), "has no recipe.toml; copy the run as a whole"),
+        (lambda run: [(run / name).unlink() for name in ("recipe.toml", "manifest.json")], "is not a run folder"),
+        (lambda run: (run / "manifest.json").write_text("{"), "manifest.json: not readable as JSON"),
+        (lambda run: (run / "data" / "ready.json").write_text("{"), "ready.json: not readable as JSON"),
+        (lambda run: (run / "recipe.toml").write_text("[trian]"), "recipe.toml:1: there is no [trian]"),
+    ],
+)
+def test_what_is_no_run_is_one_line(spoil, message, run, capsys):
+    spoil(run)
+    assert main(["info", str(run)]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_it_needs_no_torch(run):
+    code = f"""
+import sys
+from regard.cli import main
+for arguments in (["info", {str(run)!r}], ["recipes", "list"], ["recipes", "show", "dates"], ["data", "list"]):
+    assert main(arguments) == 0
+assert "torch" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True)

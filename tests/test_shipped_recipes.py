@@ -1,0 +1,83 @@
+"""Every shipped recipe builds at its full size, and takes two steps at the size of a toy."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+import torch
+
+from regard.models.build import build_model
+from regard.models.seq2seq import Seq2Seq
+from regard.recipe import Recipe, load, shipped
+from regard.tasks.translation import Translation
+from regard.train.fit import Fit
+from regard.train.optimise import optimiser
+from regard.train.progress import Progress
+
+WORDS = 30
+
+
+class Pairs:
+    """A corpus of a few pairs, in memory."""
+
+    def __init__(self) -> None:
+        random = np.random.default_rng(0)
+        self.source_lengths = random.integers(1, 7, 12).astype(np.int32)
+        self.target_lengths = random.integers(1, 7, 12).astype(np.int32)
+        self.rows = [
+            [random.integers(4, WORDS, n) for n in both] for both in (self.source_lengths, self.target_lengths)
+        ]
+
+    def source(self, number: int) -> np.ndarray:
+        return self.rows[0][number]
+
+    def target(self, number: int) -> np.ndarray:
+        return self.rows[1][number]
+
+
+def toy(recipe: Any) -> Any:
+    """The same recipe, narrow: depth, wiring and training as they are."""
+    small = {"width": 16, "embedding": 16, "feedforward": 24, "heads": 2}
+    model = recipe.model.model_copy(update={k: v for k, v in small.items() if k in type(recipe.model).model_fields})
+    return recipe.with_sections({"model": model, "train": recipe.train.model_copy(update={"batch_tokens": 30})})
+
+
+def task_of(recipe: Any) -> Translation:
+    train = recipe.train
+    task = Translation(recipe.data, recipe.model, recipe.search, train.batch_tokens, train.smoothing, train.seed)
+    task.text = cast(Any, SimpleNamespace(source=range(WORDS), target=range(WORDS), train=Pairs(), where="here"))
+    return task
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_it_builds_at_its_size(name: str) -> None:
+    """Without allocating: a billion weights would do as well."""
+    with torch.device("meta"):
+        model = build_model(cast(Any, load(name)).model, 40, 40)
+    assert isinstance(model, Seq2Seq)
+    assert all(weight.is_meta for weight in model.parameters())
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_it_takes_two_steps(name: str) -> None:
+    recipe: Recipe = toy(load(name))
+    task = task_of(recipe)
+    torch.manual_seed(recipe.train.seed)
+    model = task.build()
+    before = {key: weight.detach().clone() for key, weight in model.named_parameters()}
+    rules = {"model": optimiser(task.parameters(model, "model"), recipe.train)}
+    updates = Fit(task, model, rules, recipe.train, Progress()).updates()
+    for _ in range(2):
+        update = next(updates)
+        assert update.skipped is None
+        assert math.isfinite(update.norm)
+        assert update.norm > 0
+        assert update.figures["loss"] / update.units == pytest.approx(math.log(WORDS), rel=0.6)
+    still = [
+        key for key, weight in model.named_parameters() if weight.requires_grad and torch.equal(weight, before[key])
+    ]
+    assert not still, f"nothing was learned by {still}"

@@ -1,0 +1,88 @@
+"""The rule that chooses a precision."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard.train import precision
+from regard.train.precision import SAFE, Precision, choose
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """A made-up processor: what it announces, and with which settings its products work."""
+    told: dict[str, object] = {"announced": True, "works": [{}, SAFE], "tried": []}
+
+    def works(environment: dict[str, str]) -> bool:
+        told["tried"].append(environment)  # type: ignore[attr-defined]
+        return environment in told["works"]  # type: ignore[operator]
+
+    monkeypatch.setattr(precision, "_announced", lambda: told["announced"])
+    monkeypatch.setattr(precision, "_works", works)
+    monkeypatch.delenv("ONEDNN_MAX_CPU_ISA", raising=False)
+    return told
+
+
+def test_what_is_asked_for_is_taken(machine: dict[str, object]) -> None:
+    assert choose("float32", 1024) == Precision("float32", "asked for")
+    assert machine["tried"] == []
+    assert choose("bfloat16", 16) == Precision("bfloat16", "asked for")
+    machine["announced"] = False
+    assert choose("bfloat16", 16).name == "bfloat16"
+
+
+@pytest.mark.parametrize(
+    ("width", "announced", "works", "name", "why"),
+    [
+        (512, True, [{}], "bfloat16", "this processor has it, and the model is wide"),
+        (256, True, [{}], "bfloat16", "this processor has it, and the model is wide"),
+        (255, True, [{}], "float32", "the model is narrower than 256"),
+        (512, False, [{}], "float32", "this processor has no bfloat16 instructions"),
+        (512, True, [SAFE], "bfloat16", "with the instruction set that works here"),
+        (512, True, [], "float32", "bfloat16 products fail on this processor"),
+    ],
+)
+def test_auto_is_a_fixed_rule(
+    machine: dict[str, object], width: int, announced: bool, works: list[object], name: str, why: str
+) -> None:
+    machine |= {"announced": announced, "works": works}
+    assert choose("auto", width) == Precision(name, why)
+    assert ("ONEDNN_MAX_CPU_ISA" in os.environ) == (works == [SAFE])
+
+
+def test_what_cannot_work_is_refused(machine: dict[str, object]) -> None:
+    machine["works"] = []
+    with pytest.raises(ValueError, match="bfloat16 products fail on this processor; use"):
+        choose("bfloat16", 512)
+
+
+def test_a_product_is_formed_in_the_precision_chosen() -> None:
+    x = torch.ones(2, 3)
+    with Precision("float32", "").context():
+        assert (x @ x.T).dtype == torch.float32
+    with Precision("bfloat16", "").context():
+        assert (x @ x.T).dtype == torch.bfloat16
+    assert (x @ x.T).dtype == torch.float32
+
+
+def test_the_probe_is_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(precision, "PROBE", "import os; os.kill(os.getpid(), 4)")  # a refused instruction
+    assert not precision._works({})
+    monkeypatch.setattr(
+        precision, "PROBE", "import os; assert os.environ['ONEDNN_MAX_CPU_ISA'] == 'AVX512_CORE_BF16'"
+    )
+    assert precision._works(SAFE)
+
+
+def test_choosing_needs_no_torch() -> None:
+    """Else the limit of instructions would come too late."""
+    told = "import sys, regard.commands.train, regard.train.precision as p; p.choose('auto', 16); "
+    told += "assert 'torch' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, cwd=Path(__file__).parent)
+    assert done.returncode == 0, done.stderr
