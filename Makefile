@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 DEV := $(VENV)/.ready-dev
 BENCH := $(VENV)/.ready-bench
 
-.PHONY: help setup demo gallery test lint types check docs bench-attend clean
+.PHONY: help setup demo gallery test lint types check docs bench-attend bench-train clean
 
 help:
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -47,6 +47,9 @@ docs: $(DEV)  ## make docs/mechanisms.md and its pictures from the catalogue
 
 bench-attend: $(BENCH)  ## ratios against bare SDPA and peers, into docs/results/
 	$(BIN)/python benchmarks/attend.py --to docs/results
+
+bench-train: $(BENCH)  ## training speed against peers in their own environments, into docs/results/
+	$(BIN)/python benchmarks/train.py --to docs/results
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) runs/dates gallery build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -22,7 +22,7 @@ from peers.corpus import BUDGET, choose
 from peers.course import OURS, Contestant, Course
 from peers.environment import Entrant, Unavailable, Worker, python_of
 from peers.gemm import peak, working
-from peers.sizes import MODELS, THREADS, operations
+from peers.sizes import MODELS, operations
 
 SEED = 0
 ENTRANTS = [
@@ -119,7 +119,7 @@ SAYS = (
     "Made by the command below; not edited by hand. One update is forward, loss with label smoothing 0.1, "
     "backward and a step of fused AdamW without clipping, dropout on; ours is the toolkit's own loop, which "
     "also checks that gradients are finite. Batches are the same ids for all, sorted by length, at most "
-    f"{BUDGET} places of the longer side; {THREADS} threads. Only real target tokens count, END among them. "
+    f"{BUDGET} places of the longer side. Only real target tokens count, END among them. "
     "Every peer is given its own model and loss with its fastest settings, and drops what all drop: embeddings "
     "and what sub-layers add; the head of each script in benchmarks/peers says what that meant. Each runs in "
     "float32 and under bfloat16 autocast and is told in the faster; ours in what its own rule chooses. A ratio "
@@ -197,6 +197,7 @@ def asked() -> argparse.Namespace:
     )
     parser.add_argument("--peers", nargs="+", default=[one.name for one in ENTRANTS], help="who takes part")
     parser.add_argument("--envs", type=Path, default=Path("~/.cache/regard-bench"), help="where peers are installed")
+    parser.add_argument("--threads", type=int, default=2, help="of everyone")
     parser.add_argument("--patience", type=float, default=5, help="minutes to wait, in all, for a quiet machine")
     parser.add_argument("--quick", action="store_true", help="one batch and one round, to see that it runs")
     options = parser.parse_args()
@@ -210,9 +211,9 @@ def asked() -> argparse.Namespace:
 def main() -> None:
     options = asked()
     patience.seconds = 60 * options.patience
-    torch.set_num_threads(THREADS)
+    torch.set_num_threads(options.threads)
     options.to.mkdir(parents=True, exist_ok=True)
-    environment = {"OMP_NUM_THREADS": str(THREADS)}
+    environment = {"OMP_NUM_THREADS": str(options.threads)}
     limited = working(environment)
     precisions = ["float32"] if limited is None else ["float32", "bfloat16"]
     environment |= limited or {}

@@ -238,6 +238,18 @@ def test_a_misspelt_option_is_answered_with_the_right_one(capsys):
 
 
 @pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--train.save-every", "0", "--train.save-every: input should be greater than or equal to 1, not 0"),
+        ("--model.dropout", "1.5", "--model.dropout: input should be less than 1, not 1.5"),
+    ],
+)
+def test_a_value_that_cannot_be_is_one_sentence(option, value, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        with_overrides(load("dates"), [option, value])
+
+
+@pytest.mark.parametrize(
     ("pairs", "name"),
     [
         (1, "transformer-mini"),

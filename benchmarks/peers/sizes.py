@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 PAD, START, END = 0, 2, 3
 SMOOTHING = 0.1
-THREADS = 2
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
-from sizes import END, MODELS, PAD, START, THREADS, Size
+from sizes import END, MODELS, PAD, START, Size
 from torch import Tensor, nn
 
 Ready = TypeVar("Ready")
@@ -74,13 +74,14 @@ def serve(build: Callable[[Size], Peer[Any]], *packages: str) -> None:
     """Answers until the input ends. Whatever a library prints goes to stderr, the answers alone to stdout."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    torch.set_num_threads(THREADS)
+    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     here = _Bench(build, packages)
     for line in sys.stdin:
         try:
             answer = here.answer(json.loads(line))
         except Exception as error:  # the benchmark goes on without whoever fails
-            answer = {"error": f"{type(error).__name__}: {error}"}
+            kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+            answer = {"error": f"{kind}{error}"}
         print(json.dumps(answer), file=answers, flush=True)
 
 

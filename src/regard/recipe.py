@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import field, make_dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError
 
@@ -141,8 +141,8 @@ def asked(
 ) -> tuple[Recipe, Any]:
     """The recipe changed by options, and what was given for `more` fields (name, type, dataclass field) of a command.
 
-    A misspelt option ends the program with the right name beside it, as any bad option does; `--help` shows this
-    recipe's values. Sections named in `without` cannot be changed.
+    A misspelt option ends the program with the right name beside it; `--help` shows this recipe's values. Sections
+    named in `without` cannot be changed.
     """
     import tyro
 
@@ -150,11 +150,35 @@ def asked(
     if given_names & {f"__data.{name}" for name in TRAINED_ON}:
         recipe = without_data(recipe)
     sections = {name: part for name, part in recipe.sections().items() if name not in without}
-    fields = [*more, *((name, type(part), field(default=part)) for name, part in sections.items())]
+    fields = [*more, *((name, (kind := _options(part)), field(default=kind())) for name, part in sections.items())]
     command = make_dataclass("Command", fields, kw_only=True, frozen=True)
     args = ["--help"] if {"-h", "--help"} & set(args) else list(args)  # tyro hides what stands before it
     given: Any = tyro.cli(command, args=args, **told)  # type: ignore[call-overload]
-    return recipe.with_sections({name: _absolute(getattr(given, name)) for name in sections}), given
+    changed = {name: _absolute(_changed(name, part, vars(getattr(given, name)))) for name, part in sections.items()}
+    return recipe.with_sections(changed), given
+
+
+def _options(section: Section) -> Any:
+    """A section's settings as options, its values as their defaults; `_changed` then checks what is allowed."""
+    import tyro
+
+    fields = [
+        (key, Annotated[info.annotation, tyro.conf.arg(help=info.description)], field(default=getattr(section, key)))
+        for key, info in type(section).model_fields.items()
+        if key != "kind"
+    ]
+    kind = make_dataclass(type(section).__name__, fields, frozen=True)
+    kind.__doc__ = type(section).__doc__
+    return kind
+
+
+def _changed(name: str, section: Section, values: Mapping[str, Any]) -> Section:
+    try:
+        return type(section).model_validate({**dict(section), **values})
+    except ValidationError as error:
+        first = error.errors()[0]
+        option = f"--{name}.{'-'.join(str(first['loc'][0]).split('_'))}"
+        raise ValueError(f"{option}: {first['msg'][0].lower()}{first['msg'][1:]}, not {first['input']!r}") from None
 
 
 def without_data(recipe: Recipe) -> Recipe:

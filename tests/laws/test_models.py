@@ -267,7 +267,6 @@ def test_transformers(subject: Subject) -> None:
     keep_all(subject)
 
 
-@pytest.mark.unchecked  # one name stands for rows of several widths there
 @pytest.mark.parametrize("subject", [s for s in variants() if isinstance(s.settings, RecurrentModel)], ids=str)
 def test_recurrent_models(subject: Subject) -> None:
     keep_all(subject)

@@ -201,10 +201,10 @@ def test_no_more_words_than_a_model_has_places() -> None:
     machine = build_model(settings, 30, 30).eval()
     with torch.no_grad():
         machine.output.weight[END] = 0.0
-        machine.output.weight[4:] = torch.randn(1, 16)
+        machine.output.weight[4:] = 5 * torch.randn(26, 16)
     assert machine.longest == 8
-    for hypotheses in search(machine, *sources(4, 30), Search(beam=3)):
-        assert all(len(h.words) <= 8 for h in hypotheses)
+    for (only,) in search(machine, *sources(4, 30), Search(beam=3)):
+        assert (len(only.words), only.complete) == (8, False)
 
 
 @dataclass(frozen=True)
@@ -304,6 +304,21 @@ def test_early_ends_do_not_end_the_search() -> None:
         (found,) = search(Patient(6, 0, 0), *ONE, limited(9, beam=beam, length_penalty=power))
         assert found[0].words == (4, 4, 4)
         assert found[0].log_prob == pytest.approx(3 * math.log(0.8), abs=1e-6)
+
+
+def test_what_may_still_become_the_best_is_waited_for() -> None:
+    """As likely as the short one and six words longer: with a length penalty it wins, though not before its end."""
+
+    class Wordy(Whim):
+        def fancy(self, source: tuple[int, ...], words: tuple[int, ...]) -> Tensor:
+            scores = torch.full((6,), -torch.inf)
+            scores[END] = 0.0 if len(words) in (1, 7) else -torch.inf
+            scores[4] = 0.0 if len(words) < 7 else -torch.inf
+            return scores
+
+    for beam in (2, 4):
+        (found,) = search(Wordy(6, 0, 0), *ONE, limited(9, beam=beam, length_penalty=1.0))
+        assert [h.words for h in found] == [(4,) * 6, ()]
 
 
 def test_a_wider_beam_finds_no_worse_on_average() -> None:

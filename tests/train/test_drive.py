@@ -16,7 +16,7 @@ from regard.tasks.task import Loss, Task
 from regard.train.drive import SKIPS, Run
 from regard.train.fit import Update
 from regard.train.progress import Progress
-from regard.train.saves import weights_of
+from regard.train.saves import Saves, weights_of
 from regard.train.signals import Stop
 from tests.train.toys import Duel, Heard, Line, outcome, session, weights
 
@@ -64,8 +64,11 @@ def log(run: Run) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", list(TASKS))
-def test_a_run_that_died_anywhere_is_the_run_that_did_not(tmp_path: Path, kind: str) -> None:
+def test_a_run_that_died_anywhere_is_the_run_that_did_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
     """Any task, any number of optimisers, at any step; weights, optimisers, log, model and samples, byte for byte."""
+    monkeypatch.setattr("regard.train.drive.LOG_EVERY", 2)  # some of the log is written after the last save
     whole = outcome(finished(session(TASKS[kind](), tmp_path / "whole", average=3)).folder)
     assert len(whole) >= 5
     for step in (1, 4, 5, 6, 10, 13, 19, 20):
@@ -75,6 +78,24 @@ def test_a_run_that_died_anywhere_is_the_run_that_did_not(tmp_path: Path, kind: 
         with pytest.raises(Crash):
             run.train(Stop())
         assert outcome(finished(session(TASKS[kind](), folder, average=3)).folder) == whole
+
+
+def test_a_run_that_died_between_validating_and_saving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = outcome(finished(session(Line(), tmp_path / "whole")).folder)
+    run = session(Line(), tmp_path / "run")
+    real = Saves.save
+
+    def mortal(self: Saves, model: nn.Module, optimisers: Any, progress: Progress, about: Any) -> Path:
+        if progress.step == 10:
+            raise Crash
+        return real(self, model, optimisers, progress, about)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Saves, "save", mortal)
+        with pytest.raises(Crash):
+            run.train(Stop())
+    assert len(log(run)) == 2  # of steps 5 and 10
+    assert outcome(finished(session(Line(), tmp_path / "run")).folder) == whole
 
 
 @pytest.mark.parametrize("kind", list(TASKS))

@@ -44,8 +44,8 @@ def test_what_is_asked_for_is_taken(machine: dict[str, object]) -> None:
         (256, True, [{}], "bfloat16", "this processor has it, and the model is wide"),
         (255, True, [{}], "float32", "the model is narrower than 256"),
         (512, False, [{}], "float32", "this processor has no bfloat16 instructions"),
-        (512, True, [SAFE], "bfloat16", "with the instruction set that works here"),
-        (512, True, [], "float32", "bfloat16 products fail on this processor"),
+        (512, True, [SAFE], "float32", "this processor announces bfloat16 units and refuses them"),
+        (512, True, [], "float32", "this processor announces bfloat16 units and refuses them"),
     ],
 )
 def test_auto_is_a_fixed_rule(
@@ -53,7 +53,13 @@ def test_auto_is_a_fixed_rule(
 ) -> None:
     machine |= {"announced": announced, "works": works}
     assert choose("auto", width) == Precision(name, why)
-    assert ("ONEDNN_MAX_CPU_ISA" in os.environ) == (works == [SAFE])
+    assert "ONEDNN_MAX_CPU_ISA" not in os.environ
+
+
+def test_what_works_only_in_part_is_taken_if_asked_for(machine: dict[str, object]) -> None:
+    machine["works"] = [SAFE]
+    assert choose("bfloat16", 512).why == "asked for, with the instruction set that works here"
+    assert os.environ["ONEDNN_MAX_CPU_ISA"] == "AVX512_CORE_BF16"
 
 
 def test_what_cannot_work_is_refused(machine: dict[str, object]) -> None:

@@ -47,7 +47,7 @@ def _where(data: TextData, where: str) -> str:
 def _table(scores: dict[str, dict[str, float]]) -> list[str]:
     names = list(scores["valid"])
     rows = []
-    for split in filter(scores.get, ("valid", "test")):
+    for split in (name for name in scores if name != "step"):
         cells = (f"{scores[split][name]:.4g}" if name in scores[split] else "" for name in names)
         rows.append(f"| {split} | {' | '.join(cells)} |")
     return ["| | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|", *rows]

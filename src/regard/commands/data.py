@@ -27,11 +27,11 @@ def check(args: Sequence[str]) -> int:
     more = [("recipe", RECIPE, field(default=None))]
     asked, _ = recipes.asked(recipe, args, more, others, prog="regard data check", description=CHECK)
     data: Any = recipes.located(with_text(asked)).sections()["data"]
-    from regard.tasks.parallel_text import texts_of
+    from regard.tasks.parallel_text import languages, texts_of
     from regard.text.check import report
 
     console = Console()
-    for line in report(texts_of(data, recipe.train.seed).train).lines:
+    for line in report(texts_of(data, recipe.train.seed).train, *languages(data)).lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     return 0
 

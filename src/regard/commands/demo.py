@@ -36,10 +36,11 @@ def demo(run: Path = Path("runs/dates")) -> int:
             for line in alignment(mean, result.target, result.source):
                 console.print("  " + line, markup=False)
     scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
-    exact = 100 * scores["test"]["exact"]
+    exact, strange = (100 * scores[split]["exact"] for split in ("test", "held_out"))
     console.print(
-        f"\n{exact:.1f} % of {_tested(run):,} dates it never saw are exactly right. The dates are generated."
+        f"\n{exact:.1f} % of {_tested(run):,} dates it never saw are exactly right; the dates are generated."
     )
+    console.print(f"In languages it never saw: {strange:.1f} %.")
     console.print(f"Look next at {run}/README.md, {run}/loss.png and {run}/samples; `regard info {run}` sums it up.")
     console.print("With your own text: regard train --run runs/mine --data.source a.txt --data.target b.txt")
     return 0

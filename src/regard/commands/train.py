@@ -126,12 +126,12 @@ def _finish(session: Run, run: Path, screen: TrainingScreen) -> None:
 
     manifest = read_manifest(run)
     final = session.final(model_of(run))
-    scores: dict[str, Any] = {"step": manifest["step"], "valid": manifest["measured"], "test": final}
+    scores: dict[str, Any] = {"step": manifest["step"], "valid": manifest["measured"], **final}
     write(run / "scores.json", json.dumps(scores, indent=1))
     write(run / "README.md", card(run))
     curve(run)
-    if final:
-        screen.say("test: " + "  ".join(f"{name} {value:.4g}" for name, value in final.items()))
+    for split, measured in final.items():
+        screen.say(f"{split}: " + "  ".join(f"{name} {value:.4g}" for name, value in measured.items()))
     screen.say(f"the model is in {run}: its best was step {manifest['step']}")
 
 

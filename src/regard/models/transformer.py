@@ -60,7 +60,7 @@ class Cache:
     source: Memory
     words: Rows | None = None
     own_past: Past | None = None
-    source_past: Float[Tensor, "b h t s"] | None = None
+    source_past: Float[Tensor, "b h u s"] | None = None  # within a step one look behind
 
     def pick(self, rows: Int[Tensor, " b2"], same_sources: bool) -> Cache:
         """These rows; the source's part need not move where every row keeps its source."""
@@ -121,7 +121,9 @@ def _is_mindful(look: Mechanism) -> bool:
     return any(type(part) not in UNMINDFUL for part in parts)
 
 
-def _mindful_look(look: Mechanism, y: Rows, memory: Memory, at: int, past: Past | None) -> tuple[Rows, Past]:
+def _mindful_look(
+    look: Mechanism, y: Rows, memory: Memory, at: int, past: Past | None
+) -> tuple[Rows, Float[Tensor, "b h u s"]]:
     """What is read, and all weights so far; keys that came since had none."""
     past = None if past is None else F.pad(past, (0, len(memory) - past.shape[-1]))
     seen = look.look(y, memory, at, past)

@@ -31,7 +31,8 @@ class ParallelText:
     target: Pieces
     train: Corpus
     valid: list[Pair]
-    test: list[Pair]
+    tests: dict[str, list[Pair]]
+    """Scored once, at the end: test, and whatever else the data bring."""
     where: str
     """What the lines of the training text are lines of."""
 
@@ -47,7 +48,7 @@ class ParallelText:
             Pieces.load(path) if path.exists() else source,
             Corpus.open(folder / "data" / "train"),
             _kept(folder / "data" / "valid.jsonl"),
-            _kept(folder / "data" / "test.jsonl"),
+            {name: _kept(folder / "data" / f"{name}.jsonl") for name in told["tests"]},
             told["where"],
         )
 
@@ -89,7 +90,7 @@ def prepare(data: TextData, folder: Path, seed: int, threads: int, say: Say, old
         say(f"no validation text given: {len(valid):,} training lines are held out for it")
     held = {source for _, source, _ in valid} if texts.valid is None else set()
     train = _Without(texts.train, held)
-    found = report(train)
+    found = report(train, *languages(data))
     for line in found.lines:
         say(line)
     if found.pairs == 0:
@@ -110,8 +111,10 @@ def prepare(data: TextData, folder: Path, seed: int, threads: int, say: Say, old
         some_lines = ", ".join(map(line_of, left["lines"])) + (", ..." if left["count"] > len(left["lines"]) else "")
         say(f"left out: {left['count']:,} pairs, {reason} (line {some_lines})")
     _keep(folder / "data" / "valid.jsonl", valid)
-    _keep(folder / "data" / "test.jsonl", texts.test)
-    ready = {"where": texts.where, "files": digests(data), "pairs": len(corpus), "report": found.as_dict()}
+    for name, pairs in texts.tests.items():
+        _keep(folder / "data" / f"{name}.jsonl", pairs)
+    ready = {"where": texts.where, "files": digests(data), "pairs": len(corpus), "tests": list(texts.tests),
+             "report": found.as_dict()}  # fmt: skip
     beside = folder / "data" / f".{READY}.new"
     beside.write_text(json.dumps(ready, indent=1), encoding="utf-8")
     os.replace(beside, folder / "data" / READY)
@@ -133,7 +136,7 @@ class Texts:
 
     train: Iterable[Pair]
     valid: list[Pair] | None
-    test: list[Pair]
+    tests: dict[str, list[Pair]]
     where: str
 
 
@@ -149,7 +152,13 @@ def texts_of(data: TextData, seed: int) -> Texts:
     train = read_pairs(data.source, data.target, data.pairs, data.swap)
     valid = _optional(data.valid_source, data.valid_target, data.valid_pairs, data.swap)
     test = _optional(data.test_source, data.test_target, data.test_pairs, data.swap)
-    return Texts(train, valid, test or [], " and ".join(str(path) for path in train.files))
+    return Texts(train, valid, {"test": test} if test else {}, " and ".join(str(path) for path in train.files))
+
+
+def languages(data: TextData) -> tuple[str | None, str | None]:
+    """The languages of what is read and what is said."""
+    named = (data.source_language, data.target_language)
+    return (named[1], named[0]) if data.swap else named
 
 
 def _generated(name: str, seed: int) -> Texts:
@@ -157,9 +166,11 @@ def _generated(name: str, seed: int) -> Texts:
         raise ValueError(f"there is no generator '{name}'; there is: dates")
     from regard.text import dates
 
-    return Texts(
-        list(dates.pairs("train", seed)), list(dates.pairs("valid", seed)), list(dates.pairs("test", seed)), "dates"
-    )
+    tests: dict[str, list[Pair]] = {
+        "test": list(dates.pairs("test", 1)),
+        "held_out": list(dates.pairs("held_out", 1)),
+    }
+    return Texts(list(dates.pairs("train", seed)), list(dates.pairs("valid", seed)), tests, "dates")
 
 
 def _optional(source: Path | None, target: Path | None, pairs: Path | None, swap: bool) -> list[Pair] | None:

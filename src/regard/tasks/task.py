@@ -76,6 +76,6 @@ class Task(ABC):
         """A few answers beside the truth, to read."""
         return ""
 
-    def final(self, model: nn.Module) -> dict[str, float]:
-        """What is measured once, at the end, on data nothing was chosen by."""
+    def final(self, model: nn.Module) -> dict[str, dict[str, float]]:
+        """What is measured once, at the end, on each set that nothing was chosen by."""
         return {}

@@ -107,8 +107,10 @@ class Translation(Task):
         greedy = self.search.model_copy(update={"beam": 1})
         return {"loss": loss, "perplexity": math.exp(min(loss, 100)), **self.scores(seq2seq, pairs, greedy)}
 
-    def final(self, model: nn.Module) -> dict[str, float]:
-        return self.scores(cast(Seq2Seq, model), self.text.test, self.search) if self.text.test else {}
+    def final(self, model: nn.Module) -> dict[str, dict[str, float]]:
+        return {
+            name: self.scores(cast(Seq2Seq, model), pairs, self.search) for name, pairs in self.text.tests.items()
+        }
 
     def scores(self, model: Seq2Seq, pairs: Sequence[Pair], search: Search) -> dict[str, float]:
         """How near the translations come to the references."""

@@ -33,6 +33,8 @@ def downloads(files: Sequence[Remote]) -> Get:
     """Get files one by one: those that are here and whole are left alone, a part that was got is gone on with."""
 
     def get(folder: Path, languages: Sequence[str]) -> Iterator[str]:
+        if languages:
+            raise ValueError(f"{folder.name} comes as a whole; leave out --languages")
         mirror = os.environ.get("REGARD_MIRROR")
         for file in files:
             path = folder / file.name

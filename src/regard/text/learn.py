@@ -78,6 +78,7 @@ def _trained(texts: Iterator[str], size: int) -> bytes:
         num_threads=1,  # more are no faster here, and the number is written into the model
         character_coverage=1.0,
         byte_fallback=True,
+        split_digits=True,  # a number is its digits: 2-12 as one piece would have to be learned for every date
         normalization_rule_name="identity",
         remove_extra_whitespaces=False,  # what is decoded is what was encoded, spaces included
         max_sentence_length=5 * LONGEST,

@@ -23,7 +23,7 @@ PAD, UNKNOWN, START, END = 0, 1, 2, 3
 
 _SPACE = "\u2581"  # how sentencepiece writes a space, so it must not stand for itself
 _SPELT = tuple(_SPACE.encode())
-_STAND_INS = range(0x10FFFD, 0x10FF00, -1)  # private characters, at the far end
+_STAND_INS = range(0x10FFFD, 0xF0000, -1)  # private characters, from the far end
 
 
 def nothing() -> None:
@@ -100,9 +100,9 @@ class Pieces:
 
     def _spelt(self, text: str) -> list[int]:
         """A text in which sentencepiece's own sign for a space occurs: there it is spelt in bytes."""
-        stand_in = next(
-            c for c in map(chr, _STAND_INS) if c not in text and self._processor.piece_to_id(c) == UNKNOWN
-        )
+        used = set(text)
+        free = (c for c in map(chr, _STAND_INS) if c not in used and self._processor.piece_to_id(c) == UNKNOWN)
+        stand_in = next(free)
         found = [self._first_byte + byte for byte in stand_in.encode()]
         ids, answer = self._processor.encode(text.replace(_SPACE, stand_in)), []
         at = 0

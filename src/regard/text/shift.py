@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 SHIFTS = (-2, -1, 1, 2)
 WINDOW = 10_000
@@ -22,10 +22,11 @@ FEWEST = 200
 """Lines; `fit` of fewer says too little."""
 
 _EACH = 30  # windows, after which one in ten is searched: a shift lasts, and is found all the same
-_EVIDENCE = 70.0  # nats; clean text reaches 45, where lines repeat each other with small changes
+_EVIDENCE = 50.0  # nats; clean text reaches 31, where lines repeat each other with small changes
 _SHORTEST = 20  # lines of a stretch
 _MOST = 3.0  # nats that one line may give: no single line decides
 _WORDS = 300  # most frequent words of a side that are looked at
+_LINE = 20  # of these in a line, at most
 _PAIRS = 100  # words that translate each other, at most
 _AGREE = 0.12  # least correlation of traits that are used ...
 _CHANCE = 6.0  # ... and so many times what chance gives, as the best of very many are taken
@@ -36,6 +37,7 @@ _WORD = re.compile(rf"[{_ALONE}]|[^\W{_ALONE}]+|[^\w\s]")
 
 Pair = tuple[int, str, str]
 Traits = Float[np.ndarray, "n c"]
+Words = Int[np.ndarray, "n a"]
 Weights = Float[np.ndarray, " c"]
 
 
@@ -114,12 +116,12 @@ class Alignment:
 
 def _traits(sources: Sequence[str], targets: Sequence[str]) -> tuple[Traits, Traits, Weights]:
     """What agrees between the sides at some shift, a column each, and what its agreement weighs; nothing may."""
-    left, right = _words(sources), _words(targets)
     least = max(_AGREE, _CHANCE / len(sources) ** 0.5)
-    rows, columns = _matched(_agreement(left, right), least)
-    left = np.hstack([_lengths(sources), left[:, rows]])
-    right = np.hstack([_lengths(targets), right[:, columns]])
-    agreement = np.diag(_agreement(left, right))
+    words, others = _words(sources), _words(targets)
+    rows, columns = _matched(_translations(words, others), least)
+    left = np.column_stack([_lengths(sources), _table(words, rows)])
+    right = np.column_stack([_lengths(targets), _table(others, columns)])
+    agreement = np.max([np.einsum("nc,nc->c", a, b) / len(a) for a, b in _shifted(left, right)], axis=0)
     use = agreement >= least
     strength = np.minimum(agreement[use], 0.95)
     return left[:, use], right[:, use], strength / (1 - strength**2)
@@ -132,7 +134,7 @@ def _evidence(left: Traits, right: Traits, weights: Weights, by: int) -> Float[n
     """
     place = np.arange(len(right))
     moved = right[np.clip(place + by, 0, len(right) - 1)] - right
-    evidence: Float[np.ndarray, " n"] = np.clip(((left * moved) @ weights) / 2, -_MOST, _MOST)
+    evidence: Float[np.ndarray, " n"] = np.clip(np.einsum("nc,nc,c->n", left, moved, weights) / 2, -_MOST, _MOST)
     return evidence
 
 
@@ -144,11 +146,25 @@ def _stretch(evidence: Float[np.ndarray, " n"], by: int) -> tuple[float, Shift]:
     return float(total[end] - total[start]), Shift(start, max(start, end - 1), by)
 
 
-def _agreement(left: Traits, right: Traits) -> Float[np.ndarray, "c d"]:
-    """Correlation of each column of one side with each of the other, at the shift where it is highest."""
+def _shifted(left: np.ndarray, right: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The lines of both sides that lie beside each other, in place and at each shift."""
     n = len(left)
-    pairs = [(left[max(0, -by) : n - max(0, by)], right[max(0, by) : n - max(0, -by)]) for by in (0, *SHIFTS)]
-    highest: Float[np.ndarray, "c d"] = np.max([a.T @ b / len(a) for a, b in pairs], axis=0)
+    for by in (0, *SHIFTS):
+        yield left[max(0, -by) : n - max(0, by)], right[max(0, by) : n - max(0, -by)]
+
+
+def _translations(left: Words, right: Words) -> Float[np.ndarray, "c d"]:
+    """Correlation of each word of one side with each of the other, at the shift where it is highest.
+
+    Words are counted, as a product of tables would be left to threads that hinder each other on a busy machine.
+    """
+    highest = np.full((_WORDS, _WORDS), -1.0)
+    for a, b in _shifted(left, right):
+        pairs = (a[:, :, None] * (_WORDS + 1) + b[:, None, :]).ravel()
+        both = np.bincount(pairs, minlength=(_WORDS + 1) ** 2).reshape(_WORDS + 1, -1)[:_WORDS, :_WORDS] / len(a)
+        one, other = (np.bincount(side.ravel(), minlength=_WORDS + 1)[:_WORDS] / len(a) for side in (a, b))
+        spread = np.sqrt(np.outer(one * (1 - one), other * (1 - other)))
+        highest = np.maximum(highest, (both - np.outer(one, other)) / np.where(spread > 0, spread, np.inf))
     return highest
 
 
@@ -172,20 +188,28 @@ def _lengths(texts: Sequence[str]) -> Traits:
     return _standard((length - around)[:, None])
 
 
-def _words(texts: Sequence[str]) -> Traits:
-    """Which of the frequent words and signs each line has; a number is there in itself, and as some number."""
+def _words(texts: Sequence[str]) -> Words:
+    """The frequent words and signs of each line by rank; a number is there in itself, and as some number."""
     rows = [set(_WORD.findall(text.lower())) for text in texts]
     for row in rows:
         if numbers := {word for word in row if word[0].isdigit()}:
             row |= {"some number", *(word.lstrip("0") for word in numbers)}
     counts = Counter(word for row in rows for word in row)
-    ranked = sorted(counts, key=lambda word: (-counts[word], word))[:_WORDS]  # sets have no order to rely on
-    frequent = [word for word in ranked if 10 <= counts[word] <= 0.9 * len(texts)]
-    place = {word: column for column, word in enumerate(frequent)}
-    table = np.zeros((len(texts), len(frequent)), np.float32)
+    frequent = [word for word in counts if 10 <= counts[word] <= 0.9 * len(texts)]
+    ranked = sorted(frequent, key=lambda word: (-counts[word], word))[:_WORDS]  # sets have no order to rely on
+    rank = {word: place for place, word in enumerate(ranked)}
+    table = np.full((len(texts), _LINE), _WORDS, np.int32)
     for line, words in enumerate(rows):
-        table[line, [place[word] for word in words if word in place]] = 1
-    return _standard(table)
+        known = sorted(rank[word] for word in words if word in rank)[-_LINE:]  # the rarer tell more
+        table[line, : len(known)] = known
+    return table
+
+
+def _table(words: Words, chosen: list[int]) -> Traits:
+    """Which of the chosen words each line has."""
+    table = np.zeros((len(words), _WORDS + 1), np.float32)
+    np.put_along_axis(table, words, 1, axis=1)
+    return _standard(table[:, chosen])
 
 
 def _standard(table: Traits) -> Traits:

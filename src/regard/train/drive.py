@@ -160,7 +160,7 @@ class Run:
             return True
         return value > best if self.task.best_is_highest else value < best
 
-    def final(self, model: Path) -> dict[str, float]:
+    def final(self, model: Path) -> dict[str, dict[str, float]]:
         """What is measured once, at the end, of the model in this file."""
         torch.manual_seed(seed_of(self.settings.seed, -1))
         with self.borrowed(load_file(model)), torch.no_grad():

@@ -49,12 +49,12 @@ def choose(asked: str, width: int) -> Precision:
         return Precision(
             "bfloat16", "asked for" if asked != "auto" else "this processor has it, and the model is wide"
         )
+    if asked == "auto":  # what is left without the matrix units is slower than float32
+        return Precision("float32", "this processor announces bfloat16 units and refuses them")
     if _works(SAFE):
         os.environ.update(SAFE)
-        return Precision("bfloat16", "with the instruction set that works here")
-    if asked == "bfloat16":
-        raise ValueError("bfloat16 products fail on this processor; use --train.precision float32")
-    return Precision("float32", "bfloat16 products fail on this processor")
+        return Precision("bfloat16", "asked for, with the instruction set that works here")
+    raise ValueError("bfloat16 products fail on this processor; use --train.precision float32")
 
 
 def _announced() -> bool:

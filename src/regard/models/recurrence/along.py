@@ -10,8 +10,8 @@ from regard.models.recurrence.by_hand import cells as by_hand
 from regard.models.recurrence.cells import Cell
 from regard.models.seq2seq import Lengths
 
-Sequences = Float[Tensor, "b n d"]
-States = Float[Tensor, "b n s"]
+Sequences = Float[Tensor, "b n _"]
+States = Float[Tensor, "b n _"]
 
 
 def along(

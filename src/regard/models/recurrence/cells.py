@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-Given = Float[Tensor, "b g"]
-CellState = Float[Tensor, "b n"]
+Given = Float[Tensor, "b _"]
+CellState = Float[Tensor, "b _"]
 
 
 class Cell(nn.Module, ABC):

@@ -21,7 +21,7 @@ class Encoded:
     """The source as read: a state per word of the top layer, and the last state of each layer."""
 
     states: Float[Tensor, "b n e"]
-    last: tuple[Float[Tensor, "b l"], ...]
+    last: tuple[Float[Tensor, "b _"], ...]
     lengths: Lengths
 
 

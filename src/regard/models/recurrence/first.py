@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from regard.models.recurrence.encoder import Encoded
 
-Rows = Float[Tensor, "b d"]
+Rows = Float[Tensor, "b _"]
 
 
 class First(nn.Module, ABC):

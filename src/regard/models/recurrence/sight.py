@@ -15,7 +15,7 @@ from regard.attend.memory import Memory
 from regard.attend.scope import lengths as up_to
 from regard.models.recurrence.encoder import Encoded
 
-Rows = Float[Tensor, "b d"]
+Rows = Float[Tensor, "b _"]
 
 # Parts that do not ask for the weights of earlier steps; a part that is not among them is given those.
 UNMINDFUL: tuple[type[nn.Module], ...] = (

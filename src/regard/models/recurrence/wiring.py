@@ -20,9 +20,9 @@ from regard.models.recurrence.cells import Cell
 from regard.models.recurrence.readout import Readout, Tanh
 from regard.models.recurrence.sight import Place, Rows, Sight
 
-Words = Float[Tensor, "b t e"]
+Words = Float[Tensor, "b t _"]
 Answer = tuple[Float[Tensor, "b t m"], Place]
-Masks = Sequence[Float[Tensor, "b t w"] | None]
+Masks = Sequence[Float[Tensor, "b t _"] | None]
 
 
 class Wiring(nn.Module, ABC):

@@ -16,8 +16,8 @@ from torch.autograd.function import once_differentiable
 
 from regard.models.recurrence.cells import Cell, Gru, Lstm, Rnn
 
-Steps = Float[Tensor, "t b d"]
-Rows = Float[Tensor, "b d"]
+Steps = Float[Tensor, "t b _"]
+Rows = Float[Tensor, "b _"]
 
 aten = torch.ops.aten
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from regard.models.recurrence.by_hand.cells import Rows, Steps, add_product, outer, product
 
-ROOM = 1 << 17  # numbers in one chunk of a hidden layer: half a MiB in float32, well inside a core's cache
+ROOM = 1 << 18  # numbers in one chunk of a hidden layer: a MiB in float32, inside the cache of a core
 
 Keys = Float[Tensor, "b k d"]
 

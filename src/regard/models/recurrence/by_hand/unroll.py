@@ -34,7 +34,7 @@ class Unrolled:
     """What was seen at each step, the states of each layer, and the read-outs where they were fed back."""
 
     seen: Float[Tensor, "b t v"]
-    states: tuple[Float[Tensor, "b t s"], ...]
+    states: tuple[Float[Tensor, "b t _"], ...]
     reads: Float[Tensor, "b t m"] | None
 
 
@@ -63,7 +63,7 @@ def unroll(
     words: Float[Tensor, "b t e"],
     first: Sequence[Rows],
     fed: tuple[Rows, nn.Linear] | None,
-    kept: Sequence[Float[Tensor, "b t w"] | None],
+    kept: Sequence[Float[Tensor, "b t _"] | None],
 ) -> Unrolled:
     """All steps of a decoder whose parts are known; `fed` is what is fed first, and the map of the read-out."""
     make, learned = _look(attention.score, memory)
