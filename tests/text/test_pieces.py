@@ -144,6 +144,7 @@ import signal, sys
 from pathlib import Path
 from regard.text.pieces import Pieces
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(75))
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are born deaf to it
 def texts():
     yield from (f"{{i * 7919 % 100003}} {{i * 104729 % 1000003}}" for i in range(300_000))
     print("told", flush=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,11 @@ class Board:
         writer = self._opened()
         if writer is None:
             return
-        for name, value in {**line, **line.get("valid", {})}.items():
-            if isinstance(value, int | float) and name != "step":
-                writer.add_scalar(f"valid/{name}" if "valid" in line else f"train/{name}", value, line["step"])
-        writer.flush()
+        with suppress(OSError):
+            for name, value in {**line, **line.get("valid", {})}.items():
+                if isinstance(value, int | float) and name != "step":
+                    writer.add_scalar(f"valid/{name}" if "valid" in line else f"train/{name}", value, line["step"])
+            writer.flush()
 
     def _opened(self) -> Any:
         if self._writer is None:
