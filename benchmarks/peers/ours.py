@@ -23,8 +23,8 @@ from regard.models.recurrent import Recurrent
 from regard.models.seq2seq import Seq2Seq
 from regard.models.settings import TransformerModel
 from regard.search.settings import Search
+from regard.tasks.sequences import Batch as Pairs
 from regard.tasks.settings import TextData
-from regard.tasks.translation import Batch as Pairs
 from regard.tasks.translation import Translation
 from regard.train.fit import Fit
 from regard.train.optimise import optimiser

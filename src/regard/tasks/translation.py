@@ -4,38 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 import sacrebleu
-import torch
-from jaxtyping import Int
-from torch import Tensor, nn
+from torch import nn
 
 from regard.models.build import build_model
-from regard.models.seq2seq import END, PAD, START, Seq2Seq
+from regard.models.seq2seq import PAD, Seq2Seq
 from regard.models.settings import ModelSettings
 from regard.search.settings import Search
-from regard.tasks.cross_entropy import cross_entropy
 from regard.tasks.decode import translate
 from regard.tasks.parallel_text import Older, Pair, ParallelText, Say, line_of, prepare
+from regard.tasks.sequences import Batch, batch_of, sequence_loss
 from regard.tasks.settings import TextData
 from regard.tasks.task import Loss, Task
-from regard.text.batch import padded, plan
+from regard.text.batch import plan
 
 SAMPLES = 8  # sentences shown beside their reference
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Pairs as tensors: what is read, what was said before each word, and the word."""
-
-    source: Int[Tensor, "b s"]
-    lengths: Int[Tensor, " b"]
-    before: Int[Tensor, "b t"]
-    after: Int[Tensor, "b t"]
 
 
 class Translation(Task):
@@ -74,23 +61,13 @@ class Translation(Task):
 
     def load(self, which: np.ndarray) -> Batch:
         corpus = self.text.train
-        return self._batch([corpus.source(i) for i in which], [corpus.target(i) for i in which])
+        return batch_of([corpus.source(i) for i in which], [corpus.target(i) for i in which], self.device)
 
     def units(self, which: np.ndarray) -> int:
         return int(self.text.train.target_lengths[which].sum()) + len(which)
 
     def loss(self, model: nn.Module, batch: Batch, player: str) -> Loss:
-        return self._loss(cast(Seq2Seq, model), batch, self.smoothing)
-
-    def _loss(self, model: Seq2Seq, batch: Batch, smoothing: float) -> Loss:
-        states = model.states(batch.source, batch.lengths, batch.before)
-        words = batch.after.flatten()
-        real = words.nonzero().squeeze(1)  # padding is 0
-        rows = states.flatten(0, 1)
-        if len(real) < len(words):
-            rows, words = rows.index_select(0, real), words[real]
-        smoothed, likelihood = cross_entropy(rows, model.output.weight, words, smoothing)
-        return Loss(smoothed, {"loss": float(likelihood), "smoothed": float(smoothed.detach())})
+        return sequence_loss(cast(Seq2Seq, model), batch, self.smoothing)
 
     def split(self, which: np.ndarray) -> Sequence[np.ndarray]:
         return [which] if len(which) < 2 else np.array_split(which, 2)
@@ -140,15 +117,7 @@ class Translation(Task):
         source_lengths, target_lengths = (np.array([len(row) for row in rows]) for rows in (sources, targets))
         total, count = 0.0, 0
         for which in plan(source_lengths, target_lengths, self.batch_tokens, 0, 0):
-            batch = self._batch([sources[i] for i in which], [targets[i] for i in which])
-            total += self._loss(model, batch, 0.0).figures["loss"]
+            batch = batch_of([sources[i] for i in which], [targets[i] for i in which], self.device)
+            total += sequence_loss(model, batch, 0.0).figures["loss"]
             count += int((batch.after != PAD).sum())
         return total / max(1, count)
-
-    def _batch(self, sources: Sequence[np.ndarray], targets: Sequence[np.ndarray]) -> Batch:
-        """Padding is 0 on both sides; START goes before what is said, END after it."""
-        before = padded([np.concatenate(([START], row)) for row in targets])
-        after = padded([np.concatenate((row, [END])) for row in targets])
-        lengths = torch.tensor([len(row) for row in sources])
-        tensors = (torch.from_numpy(padded(sources)), lengths, torch.from_numpy(before), torch.from_numpy(after))
-        return Batch(*(tensor.to(self.device) for tensor in tensors))

@@ -1,0 +1,47 @@
+"""Pairs of sequences as tensors, and the loss of saying the second after reading the first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from regard.models.seq2seq import END, START, Seq2Seq
+from regard.tasks.cross_entropy import cross_entropy
+from regard.tasks.task import Loss
+from regard.text.batch import padded
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Pairs as tensors: what is read, what was said before each word, and the word."""
+
+    source: Int[Tensor, "b s"]
+    lengths: Int[Tensor, " b"]
+    before: Int[Tensor, "b t"]
+    after: Int[Tensor, "b t"]
+
+
+def batch_of(sources: Sequence[np.ndarray], targets: Sequence[np.ndarray], device: str = "cpu") -> Batch:
+    """Padding is 0 on both sides; START goes before what is said, END after it."""
+    before = padded([np.concatenate(([START], row)) for row in targets])
+    after = padded([np.concatenate((row, [END])) for row in targets])
+    lengths = torch.tensor([len(row) for row in sources])
+    tensors = (torch.from_numpy(padded(sources)), lengths, torch.from_numpy(before), torch.from_numpy(after))
+    return Batch(*(tensor.to(device) for tensor in tensors))
+
+
+def sequence_loss(model: Seq2Seq, batch: Batch, smoothing: float) -> Loss:
+    """Summed over real words: the smoothed loss with its gradient, and the plain negative log-likelihood to log."""
+    states = model.states(batch.source, batch.lengths, batch.before)
+    words = batch.after.flatten()
+    real = words.nonzero().squeeze(1)  # padding is 0
+    rows = states.flatten(0, 1)
+    if len(real) < len(words):
+        rows, words = rows.index_select(0, real), words[real]
+    smoothed, likelihood = cross_entropy(rows, model.output.weight, words, smoothing)
+    return Loss(smoothed, {"loss": float(likelihood), "smoothed": float(smoothed.detach())})
