@@ -20,8 +20,9 @@ from regard.attend.bias import AdaptiveSpan
 from regard.attend.select import Hard
 from regard.models.build import build_model
 from regard.models.mechanisms import SELECTIONS
-from regard.models.seq2seq import PAD, START, Seq2Seq
+from regard.models.seq2seq import Seq2Seq
 from regard.models.settings import ModelSettings, RecurrentModel, TransformerModel
+from regard.text.ids import PAD, START
 from regard.train.saves import load_weights, weights_of
 
 WORDS, STEPS = 11, 5

@@ -23,7 +23,7 @@ from regard.models.blocks import (
     linear,
     output,
 )
-from regard.models.seq2seq import PAD
+from regard.text.ids import PAD
 
 X = torch.randn(2, 5, 8, generator=torch.Generator().manual_seed(0))
 

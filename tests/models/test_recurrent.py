@@ -15,8 +15,8 @@ from regard.models.recurrence import along as reading
 from regard.models.recurrence.sight import Place
 from regard.models.recurrence.wiring import After, Before, Wiring
 from regard.models.recurrent import Recurrent, build_recurrent
-from regard.models.seq2seq import END, PAD, START
 from regard.models.settings import RecurrentModel
+from regard.text.ids import END, PAD, START
 
 SMALL = RecurrentModel(width=8, embedding=6, longest=20, reach=2, dropout=0.0)
 SOURCE, LENGTHS = torch.randint(4, 20, (4, 7), generator=torch.Generator().manual_seed(1)), torch.tensor([7, 4, 6, 1])

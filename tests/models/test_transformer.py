@@ -14,13 +14,13 @@ from regard.attend import watch
 from regard.attend.heads import Heads
 from regard.attend.mechanism import Attention
 from regard.models.build import build_model
-from regard.models.seq2seq import END, PAD, START
 from regard.models.settings import TransformerModel
 from regard.models.transformer import DecoderLayer, EncoderLayer, Transformer, build_transformer
 from regard.recipe import load
 from regard.search.beam import search
 from regard.search.settings import Search
 from regard.tasks.cross_entropy import cross_entropy
+from regard.text.ids import END, PAD, START
 from regard.train.optimise import optimiser, set_rate
 from regard.train.schedule import schedule
 from regard.train.settings import Train

@@ -13,11 +13,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from regard.models.build import build_model
-from regard.models.seq2seq import END, PAD, START, UNKNOWN, Seq2Seq
+from regard.models.seq2seq import Seq2Seq
 from regard.models.settings import RecurrentModel, TransformerModel
 from regard.search.beam import Hypothesis, penalty, search
 from regard.search.settings import Search
 from regard.tasks.cross_entropy import cross_entropy
+from regard.text.ids import END, PAD, START, UNKNOWN
 from regard.train.optimise import optimiser
 from regard.train.settings import Train
 

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from regard.models.seq2seq import PAD
 from regard.tasks import cross_entropy as module
 from regard.tasks.cross_entropy import ROWS, cross_entropy
+from regard.text.ids import PAD
 
 
 def plain(states: Tensor, weight: Tensor, words: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:

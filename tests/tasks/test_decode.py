@@ -11,10 +11,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regard.models.seq2seq import END, PAD, Seq2Seq
+from regard.models.seq2seq import Seq2Seq
 from regard.search.settings import Search
 from regard.tasks import decode
 from regard.tasks.decode import Translated, translate
+from regard.text.ids import END, PAD
 
 
 class Letters:

@@ -12,11 +12,11 @@ import sacrebleu
 import torch
 from torch.nn import functional as F
 
-from regard.models.seq2seq import END, START
 from regard.models.settings import ModelSettings, RecurrentModel, TransformerModel
 from regard.search.settings import Search
 from regard.tasks.settings import TextData
 from regard.tasks.translation import Translation
+from regard.text.ids import END, START
 from regard.train.fit import Fit
 from regard.train.optimise import optimiser
 from regard.train.progress import Progress

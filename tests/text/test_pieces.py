@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.text import learn
-from regard.text.pieces import END, PAD, START, UNKNOWN, Pieces
+from regard.text.ids import END, PAD, START, UNKNOWN
+from regard.text.pieces import Pieces
 from tests.text.conftest import made
 
 TEXTS = [text for _, source, target in made(300) for text in (source, target)]

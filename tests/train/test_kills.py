@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,12 +22,6 @@ from tests.train.zygote import Zygote
 
 LENGTH = ("--train.steps", 40, "--train.save-every", 10, "--train.average", 3)
 SEED = int(os.environ.get("REGARD_SEED", time.time_ns() % 100_000))
-
-
-@pytest.fixture(scope="module")
-def zygote() -> Iterator[Zygote]:
-    with Zygote() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

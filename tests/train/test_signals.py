@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,12 +20,6 @@ from tests.train.zygote import PHASES, Zygote
 
 SIGNALS = [number.name for number in ASKED]
 LENGTH = ("--train.steps", 6, "--train.save-every", 3)
-
-
-@pytest.fixture(scope="module")
-def zygote() -> Iterator[Zygote]:
-    with Zygote() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

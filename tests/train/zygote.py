@@ -172,7 +172,7 @@ def _in_binarising(send: Send) -> None:
 def _in_step(send: Send) -> None:
     import regard.tasks.translation as translation
 
-    _before(translation, "cross_entropy", send, 3)
+    _before(translation, "sequence_loss", send, 3)
 
 
 def _in_validation(send: Send) -> None:

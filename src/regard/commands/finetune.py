@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from regard.commands.train import model_of, train
+from regard.commands.train import train
 from regard.recipe import Recipe, TranslationRecipe
 from regard.tasks.parallel_text import Older, ParallelText, is_ready
-from regard.train.folder import write
+from regard.train.folder import model_of, write
 from regard.train.signals import AGAIN, Stop, Stopped
 
 

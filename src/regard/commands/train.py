@@ -13,7 +13,7 @@ from regard.commands.screen import TrainingScreen
 from regard.recipe import Recipe, TranslationRecipe, dump, load
 from regard.tasks.parallel_text import Older, is_ready
 from regard.text.read import digest
-from regard.train.folder import NotARun, damage, one_process, read_manifest, relist, write
+from regard.train.folder import NotARun, model_of, one_process, read_manifest, relist, write
 from regard.train.precision import Precision, choose
 from regard.train.signals import AGAIN, Stop, Stopped
 
@@ -133,15 +133,6 @@ def _finish(session: Run, run: Path, screen: TrainingScreen) -> None:
     for split, measured in final.items():
         screen.say(f"{split}: " + "  ".join(f"{name} {value:.4g}" for name, value in measured.items()))
     screen.say(f"the model is in {run}: its best was step {manifest['step']}")
-
-
-def model_of(run: Path) -> Path:
-    """The weights of a run's best model, whole as they were written."""
-    manifest = read_manifest(run)
-    problem = damage(run)
-    if problem is not None:
-        raise ValueError(f"{problem}; restore it from a copy, or train anew")
-    return run / str(manifest["model"])
 
 
 def _same_recipe(recipe: TranslationRecipe, run: Path, screen: TrainingScreen) -> None:

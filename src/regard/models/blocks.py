@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from regard.attend.bias import sinusoid
 from regard.models.dropout import Dropout, ResidualDropout
-from regard.models.seq2seq import PAD
+from regard.text.ids import PAD
 
 Rows = Float[Tensor, "b n m"]
 

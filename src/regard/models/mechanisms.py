@@ -12,7 +12,7 @@ from types import ModuleType
 
 from torch import nn
 
-from regard.attend import papers
+from regard.attend import papers, score
 from regard.attend.addressing import Turing
 from regard.attend.heads import Heads, Pooling
 from regard.attend.mechanism import Attention, Mechanism
@@ -47,6 +47,14 @@ SELECTIONS: dict[str, Callable[..., Select]] = {
 }
 
 
+# Parts that do not ask for the weights of earlier steps; a part that is not among them is given those.
+UNMINDFUL: tuple[type[nn.Module], ...] = (
+    score.Dot, score.ScaledDot, score.General, score.Mapped, score.Cosine, score.Additive, score.Concat,
+    score.LinearConcat, score.Leaky, score.Location, score.Kernel, Softmax, Sparsemax, TopK,
+    Hard, Gumbel, StraightThrough, LocalP,
+)  # fmt: skip
+
+
 def mechanism(name: str, select: str | None = None, d_memory: int | None = None, **sizes: object) -> Mechanism:
     """The mechanism of that name, given whichever of these sizes it asks for.
 
@@ -72,6 +80,12 @@ def _paper(name: str, sizes: dict[str, object]) -> Attention | Heads | Pooling:
     """The mechanism of the catalogue; heads are for those that make them of `d_model`."""
     asks = inspect.signature(papers.CATALOGUE[name]).parameters if name in papers.CATALOGUE else {}
     return papers.build(name, **{k: v for k, v in sizes.items() if k != "heads" or "d_model" in asks})
+
+
+def minds_the_past(look: Mechanism) -> bool:
+    """Whether some part may ask for the weights of earlier steps; of an unknown mechanism it is assumed."""
+    attentions = [module for module in look.modules() if isinstance(module, Attention)]
+    return not attentions or any(type(part) not in UNMINDFUL for a in attentions for part in (a.score, a.select))
 
 
 def _spelt(name: str) -> str:

@@ -10,8 +10,6 @@ from torch import Tensor, nn
 
 from regard.attend.mechanism import Mechanism
 
-PAD, UNKNOWN, START, END = 0, 1, 2, 3  # ids of every vocabulary; text/pieces makes them so
-
 Ids = Int[Tensor, "b n"]
 Lengths = Int[Tensor, " b"]
 

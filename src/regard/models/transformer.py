@@ -32,8 +32,7 @@ from regard.models.blocks import (
     embedding,
     output,
 )
-from regard.models.mechanisms import mechanism
-from regard.models.recurrence.sight import UNMINDFUL
+from regard.models.mechanisms import mechanism, minds_the_past
 from regard.models.seq2seq import Ids, Lengths, Seq2Seq, State
 from regard.models.settings import TransformerModel
 
@@ -80,7 +79,7 @@ class DecoderLayer(nn.Module):
         self.around_own, self.around_cross, self.around_feedforward = residual(), residual(), residual()
         # A changed memory (compressed, or with tokens in front) cannot grow: it is made anew from the words so far.
         self.keeps_memory = not (isinstance(own, Heads) and own.on_memory is not None)
-        self.own_is_mindful, self.cross_is_mindful = _is_mindful(own), _is_mindful(cross)
+        self.own_is_mindful, self.cross_is_mindful = minds_the_past(own), minds_the_past(cross)
 
     def forward(self, x: Rows, cache: Cache, at: int = 0) -> tuple[Rows, Cache]:
         """Tokens at places `at ...`, and the cache with them in it."""
@@ -113,12 +112,6 @@ class DecoderLayer(nn.Module):
             return replace(cache, own=newer if cache.own is None else cache.own.then(newer))
         words = y if cache.words is None else torch.cat((cache.words, y), 1)
         return replace(cache, own=self.own.memory(words, scope=causal), words=words)
-
-
-def _is_mindful(look: Mechanism) -> bool:
-    """Whether some part may ask for the weights of earlier steps."""
-    parts = [part for m in look.modules() if isinstance(m, Attention) for part in (m.score, m.select)]
-    return any(type(part) not in UNMINDFUL for part in parts)
 
 
 def _mindful_look(

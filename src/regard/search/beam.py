@@ -8,8 +8,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.models.seq2seq import END, PAD, START, UNKNOWN, Ids, Lengths, Seq2Seq, State
+from regard.models.seq2seq import Ids, Lengths, Seq2Seq, State
 from regard.search.settings import Search
+from regard.text.ids import END, PAD, START, UNKNOWN
 
 
 @dataclass(frozen=True)

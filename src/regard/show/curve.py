@@ -30,14 +30,14 @@ def curve(run: Path) -> Path | None:
             [s for s, _ in valid], [v["loss"] for _, v in valid], color="#1d4ed8", marker=".", label="validation"
         )
     axes.set(xlabel="step", ylabel="loss per token (nats)", title=run.resolve().name)
-    axes.legend(loc="upper right", frameon=False)
+    axes.legend(loc="center right", frameon=False)
     if valid and "bleu" in valid[0][1]:
         right = axes.twinx()
         right.plot([s for s, _ in valid], [v["bleu"] for _, v in valid], color="#b45309", linewidth=1)
         right.set_ylabel("BLEU (validation)", color="#b45309")
         right.set_ylim(bottom=0)
-    for spine in ("top",):
-        axes.spines[spine].set_visible(False)
+    for side in figure.axes:
+        side.spines["top"].set_visible(False)
     path = run / "loss.png"
     figure.savefig(path, dpi=120)
     return path

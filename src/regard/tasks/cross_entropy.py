@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.models.seq2seq import PAD
+from regard.text.ids import PAD
 
 ROWS = 256  # states whose scores are formed at a time: they stay in the cache
 

@@ -10,10 +10,11 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from regard.models.seq2seq import END, START, Seq2Seq
+from regard.models.seq2seq import Seq2Seq
 from regard.tasks.cross_entropy import cross_entropy
 from regard.tasks.task import Loss
 from regard.text.batch import padded
+from regard.text.ids import END, START
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import sacrebleu
 from torch import nn
 
 from regard.models.build import build_model
-from regard.models.seq2seq import PAD, Seq2Seq
+from regard.models.seq2seq import Seq2Seq
 from regard.models.settings import ModelSettings
 from regard.search.settings import Search
 from regard.tasks.decode import translate
@@ -21,6 +21,7 @@ from regard.tasks.sequences import Batch, batch_of, sequence_loss
 from regard.tasks.settings import TextData
 from regard.tasks.task import Loss, Task
 from regard.text.batch import plan
+from regard.text.ids import PAD
 
 SAMPLES = 8  # sentences shown beside their reference
 

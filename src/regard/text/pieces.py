@@ -18,8 +18,7 @@ from typing import IO, cast
 
 import sentencepiece
 
-PAD, UNKNOWN, START, END = 0, 1, 2, 3
-"""Ids of every vocabulary. No text ever gives them: `</s>` typed by a user is five characters."""
+from regard.text.ids import END, PAD, START, UNKNOWN
 
 _SPACE = "\u2581"  # how sentencepiece writes a space, so it must not stand for itself
 _SPELT = tuple(_SPACE.encode())

@@ -157,3 +157,12 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             f"{path} has format {content.get('format')!r}; this version of regard reads {FORMAT}: update regard"
         )
     return content
+
+
+def model_of(run: Path) -> Path:
+    """The weights of a run's best model, whole as they were written."""
+    manifest = read_manifest(run)
+    problem = damage(run)
+    if problem is not None:
+        raise ValueError(f"{problem}; restore it from a copy, or train anew")
+    return run / str(manifest["model"])

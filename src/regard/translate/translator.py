@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -13,12 +12,13 @@ from torch import Tensor
 
 from regard.attend.watch import watch
 from regard.models.build import build_model
-from regard.models.seq2seq import START, Seq2Seq
+from regard.models.seq2seq import Seq2Seq
 from regard.recipe import TranslationRecipe, load
 from regard.search.settings import Search
 from regard.tasks.decode import Translated, translate
+from regard.text.ids import START
 from regard.text.pieces import Pieces
-from regard.train.folder import damage, read_manifest
+from regard.train.folder import model_of
 from regard.train.saves import load_weights
 
 
@@ -48,10 +48,7 @@ class Translator:
     def load(cls, run: Path | str) -> Translator:
         """The best model of a run folder, if it is whole."""
         folder = Path(run)
-        manifest: dict[str, Any] = read_manifest(folder)
-        problem = damage(folder)
-        if problem is not None:
-            raise ValueError(f"{problem}; restore it from a copy, or train anew")
+        weights = model_of(folder)
         recipe = load(folder / "recipe.toml")
         if not isinstance(recipe, TranslationRecipe):
             raise ValueError(f"{folder} is a run of {recipe.task}, not a translator")
@@ -59,7 +56,7 @@ class Translator:
         other = folder / "pieces" / "target.model"
         target = Pieces.load(other) if other.exists() else source
         model = build_model(recipe.model, len(source), len(target))
-        load_weights(model, folder / manifest["model"])
+        load_weights(model, weights)
         return cls(model, source, target, recipe.search)
 
     def __call__(self, texts: Sequence[str], attention: bool = False) -> list[Result]:

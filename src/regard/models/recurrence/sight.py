@@ -8,21 +8,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.attend import score, select
+from regard.attend import select
 from regard.attend.heads import Heads
 from regard.attend.mechanism import Attention, Mechanism
 from regard.attend.memory import Memory
 from regard.attend.scope import lengths as up_to
+from regard.models.mechanisms import minds_the_past
 from regard.models.recurrence.encoder import Encoded
 
 Rows = Float[Tensor, "b _"]
-
-# Parts that do not ask for the weights of earlier steps; a part that is not among them is given those.
-UNMINDFUL: tuple[type[nn.Module], ...] = (
-    score.Dot, score.ScaledDot, score.General, score.Mapped, score.Cosine, score.Additive, score.Concat,
-    score.LinearConcat, score.Leaky, score.Location, score.Kernel, select.Softmax, select.Sparsemax, select.TopK,
-    select.Hard, select.Gumbel, select.StraightThrough, select.LocalP,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -82,8 +76,7 @@ class Sight(nn.Module):
     @property
     def mindful(self) -> bool:
         """Whether some part may ask for the weights of earlier steps."""
-        attention = self._attention
-        return attention is None or type(attention.score) not in UNMINDFUL or type(attention.select) not in UNMINDFUL
+        return self.mechanism is not None and minds_the_past(self.mechanism)
 
     @property
     def chancy(self) -> bool:
