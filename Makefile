@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 DEV := $(VENV)/.ready-dev
 BENCH := $(VENV)/.ready-bench
 
-.PHONY: help setup demo gallery test lint types check docs bench-attend bench-train clean
+.PHONY: help setup demo gallery test lint types check docs bench-attend bench-train reliability fuzz clean
 
 help:
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -50,6 +50,12 @@ bench-attend: $(BENCH)  ## ratios against bare SDPA and peers, into docs/results
 
 bench-train: $(BENCH)  ## training speed against peers in their own environments, into docs/results/
 	$(BIN)/python benchmarks/train.py --to docs/results
+
+reliability: $(DEV)  ## the promises of docs/reliability.md at full size (15 minutes), into docs/results/
+	$(BIN)/python -m tests.reliability --to docs/results
+
+fuzz: $(DEV)  ## changed files for each reader of strangers' files, a minute each; by atheris where it is installed
+	$(BIN)/python -m fuzz --seconds 60
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) runs/dates gallery build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -13,7 +13,7 @@ import regard
 
 PACKAGE = Path(regard.__file__).parent
 FLOORS = [
-    {"settings"},
+    {"files", "settings"},
     {"toml"},
     {"attend", "text", "vision"},
     {"models"},

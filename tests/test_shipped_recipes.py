@@ -28,15 +28,11 @@ class Pairs:
         random = np.random.default_rng(0)
         self.source_lengths = random.integers(1, 7, 12).astype(np.int32)
         self.target_lengths = random.integers(1, 7, 12).astype(np.int32)
-        self.rows = [
-            [random.integers(4, WORDS, n) for n in both] for both in (self.source_lengths, self.target_lengths)
-        ]
+        both = {"source": self.source_lengths, "target": self.target_lengths}
+        self.made = {side: [random.integers(4, WORDS, n) for n in lengths] for side, lengths in both.items()}
 
-    def source(self, number: int) -> np.ndarray:
-        return self.rows[0][number]
-
-    def target(self, number: int) -> np.ndarray:
-        return self.rows[1][number]
+    def rows(self, side: str, which: np.ndarray) -> list[np.ndarray]:
+        return [self.made[side][number] for number in which]
 
 
 def toy(recipe: Any) -> Any:

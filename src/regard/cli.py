@@ -9,12 +9,15 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import tyro
 
 from regard import __version__
+from regard.files import shown
+from regard.train.signals import nothing_begun
 
 DESCRIPTION = (
     "Train, run and see every attention model, from Bahdanau to the Perceiver. "
@@ -36,14 +39,16 @@ class Command:
 
 @dataclass(frozen=True)
 class OwnOptions:
-    """A command whose options depend on the recipe among them: it reads them itself."""
+    """A command whose options depend on the recipe among them: it reads them itself. Some can be run again."""
 
     about: str
     where: str
+    around: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def run(self, name: str, args: Sequence[str]) -> int:
         """Call it with the words as they are."""
-        return int(_imported(self.where)(args))
+        with self.around():
+            return int(_imported(self.where)(args))
 
 
 @dataclass(frozen=True)
@@ -65,9 +70,13 @@ class Group:
 COMMANDS = Group(
     DESCRIPTION,
     {
-        "train": OwnOptions("Train a model from a recipe, from your own text, or both.", "options:train"),
-        "finetune": OwnOptions("Train a finished model further on other text.", "options:finetune"),
+        "train": OwnOptions(
+            "Train a model from a recipe, from your own text, or both.", "options:train", nothing_begun
+        ),
+        "finetune": OwnOptions("Train a finished model further on other text.", "options:finetune", nothing_begun),
+        "translate": Command("Translate lines from standard input to standard output.", "translate:translate"),
         "info": Command("What is in a run folder: its recipe, how far it is, and how good.", "runs:info"),
+        "runs": Command("The runs below a folder: state, step, score, last complete save.", "overview:runs"),
         "recipes": Group(
             "Ready-made settings: list, show or copy them.",
             {
@@ -104,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         if debug:
             raise
-        print(f"regard: {error}", file=sys.stderr)
+        print(f"regard: {shown(str(error), 4000)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

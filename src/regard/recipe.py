@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError
 
 import regard.toml as toml
+from regard.files import quoted
 from regard.models.settings import RecurrentModel, TransformerModel
 from regard.search.settings import Search
 from regard.settings import Section
@@ -86,7 +87,32 @@ def file_of(name_or_path: str | Path) -> Path:
 
 def load(name_or_path: str | Path) -> Recipe:
     """A recipe by its shipped name or from a TOML file; an unknown key is an error that names the right one."""
-    file = file_of(name_or_path)
+    return _load(file_of(name_or_path))
+
+
+def of_run(folder: Path, trust_code: bool = False) -> Recipe:
+    """The recipe of a run, which somebody else may have made: it reads no other file, and names no code to be run.
+
+    With `trust_code` it may name a mechanism as file.py:function, whose file is run when the model is built.
+    """
+    file = folder / "recipe.toml"
+    if "base" in toml.parse(file):
+        raise ValueError(f"{toml.at(file, 'base')}: the recipe of a run has no base; copy the run as it was made")
+    recipe = _load(file)
+    for name, value in code_of(recipe).items() if not trust_code else ():
+        raise ValueError(
+            f"{toml.at(file, *name.split('.'))}: {name} = {quoted(value)} would run the code in that file; "
+            "if you know what it does, allow it with trust_code=True, or --trust-code"
+        )
+    return recipe
+
+
+def code_of(recipe: Recipe) -> dict[str, str]:
+    """Settings that name a function in a file of one's own: building the model runs that file."""
+    return {f"model.{key}": v for key, v in recipe.sections().get("model", ()) if isinstance(v, str) and ":" in v}
+
+
+def _load(file: Path) -> Recipe:
     values = _values(file, ())
     try:
         return TASKS[values["task"]].model_validate(values)
@@ -178,7 +204,9 @@ def _changed(name: str, section: Section, values: Mapping[str, Any]) -> Section:
     except ValidationError as error:
         first = error.errors()[0]
         option = f"--{name}.{'-'.join(str(first['loc'][0]).split('_'))}"
-        raise ValueError(f"{option}: {first['msg'][0].lower()}{first['msg'][1:]}, not {first['input']!r}") from None
+        raise ValueError(
+            f"{option}: {first['msg'][0].lower()}{first['msg'][1:]}, not {quoted(first['input'])}"
+        ) from None
 
 
 def without_data(recipe: Recipe) -> Recipe:
@@ -216,8 +244,8 @@ def _values(file: Path, inside: tuple[Path, ...]) -> dict[str, Any]:
         mine = Path(_beside(file, str(base)))
         below = _values(mine if mine.is_file() else file_of(str(base)), (*inside, file.resolve()))
     task = values.get("task", below["task"])
-    if task not in TASKS:
-        raise ValueError(f"{toml.at(file, 'task')}: there is no task {task!r}; there are: {', '.join(TASKS)}")
+    if not isinstance(task, str) or task not in TASKS:
+        raise ValueError(f"{toml.at(file, 'task')}: there is no task {quoted(task)}; there are: {', '.join(TASKS)}")
     data = values.get("data")
     if isinstance(data, dict):
         paths = {key for key in TRAINED_ON - {"generated"} | HELD_OUT if isinstance(data.get(key), str)}
@@ -229,7 +257,12 @@ def _values(file: Path, inside: tuple[Path, ...]) -> dict[str, Any]:
 def _beside(file: Path, path: str) -> str:
     """A path of a recipe file holds for the folder of that file, or for the data folder."""
     found = places.resolved(Path(path))
-    return os.path.abspath(file.parent / found.expanduser()) if _is_plain(found) else path
+    try:
+        return os.path.abspath(file.parent / found.expanduser()) if _is_plain(found) else path
+    except RuntimeError:
+        raise ValueError(
+            f"{file}: {quoted(path)} names a home folder that is not there; write out the path"
+        ) from None
 
 
 def _onto(name: str, below: Any, values: Any) -> Any:

@@ -12,19 +12,40 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from regard.files import plain_bytes, quoted, shallow, shown
 from regard.settings import Section
+
+LONGEST = 64 * 2**10  # bytes of a file
+DEEPEST = 4  # levels: sections, settings, lists
+DOTS = 64  # in a line
 
 
 def parse(file: Path) -> dict[str, Any]:
     """The values of a file."""
+    text = _text(file)
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        found = tomllib.loads(text)
+        shallow(found, DEEPEST)
+        return found
     except tomllib.TOMLDecodeError as error:
         line = re.search(r" \(at line (\d+).*\)", str(error))
         what = str(error).replace(line[0] if line else "", "")
         raise ValueError(f"{file}{':' + line[1] if line else ''}: not TOML: {what}; mend that line") from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits; brackets in brackets
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else shown(str(error))
+        raise ValueError(f"{file}: not a recipe: {why}; a recipe has sections, and settings in them") from None
+
+
+def _text(file: Path) -> str:
+    """The text of a file. A long key takes the parser a time that grows with its square, so none may be long."""
+    try:
+        text = plain_bytes(file, LONGEST).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(f"{file}: not UTF-8; save the recipe as UTF-8 text") from None
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.count(".") > DOTS:
+            raise ValueError(f"{file}:{number}: more than {DOTS} dots in a line; write what it says in several lines")
+    return text
 
 
 def written(value: object) -> str:
@@ -46,7 +67,7 @@ def checked(
     said = dict(values)
     for name, value in values.items():
         if name not in sections:
-            what = f"[{name}]" if isinstance(value, dict) else f"'{name}'"
+            what = f"[{shown(name)}]" if isinstance(value, dict) else f"'{shown(name)}'"
             raise ValueError(f"{at(file, name)}: there is no {what}; {_meant(name, [*sections, *besides])}")
         if sections[name] and isinstance(value, dict):
             first = _kind(sections[name][0])
@@ -71,7 +92,7 @@ def told(file: Path, error: ValidationError, kinds: Sequence[str] = ()) -> str:
     first = error.errors()[0]
     keys = [str(part) for part in first["loc"] if part not in kinds]
     message = first["msg"][0].lower() + first["msg"][1:]
-    given = "" if first["type"] == "missing" else f", not {first['input']!r}"
+    given = "" if first["type"] == "missing" else f", not {quoted(first['input'])}"
     return f"{at(file, *keys[:2])}: {'.'.join(keys)}: {message}{given}"
 
 
@@ -79,16 +100,17 @@ def _refuse_unknown(
     file: Path, name: str, values: Mapping[str, Any], sections: Mapping[str, Sequence[type[Section]]]
 ) -> None:
     by_kind = {_kind(part): part for part in sections[name]}
-    section = by_kind.get(values.get("kind"))
+    kind = values.get("kind")
+    section = by_kind.get(kind) if isinstance(kind, str | None) else None
     if section is None:
         there = ", ".join(map(str, by_kind))
-        raise ValueError(f"{at(file, name, 'kind')}: [{name}] has no kind {values['kind']!r}; there are: {there}")
+        raise ValueError(f"{at(file, name, 'kind')}: [{name}] has no kind {quoted(kind)}; there are: {there}")
     for key in values:
         if key not in section.model_fields:
             others = (s for s, parts in sections.items() if s != name and any(key in p.model_fields for p in parts))
             other = next(others, None)
             meant = f"it belongs to [{other}]" if other else _meant(key, list(section.model_fields))
-            raise ValueError(f"{at(file, name, key)}: [{name}] has no '{key}'; {meant}")
+            raise ValueError(f"{at(file, name, key)}: [{name}] has no '{shown(key)}'; {meant}")
 
 
 def kinds(annotation: Any) -> list[type[Section]]:

@@ -95,7 +95,7 @@ def _scope() -> Any:
 
 
 def _cache(layer: DecoderLayer, x: Tensor, scope: Any) -> Any:
-    from regard.models.transformer import Cache
+    from regard.models.cache import Cache
 
     return Cache(None, layer.cross.memory(x, scope=scope))
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -13,6 +14,7 @@ from torch.nn import functional as F
 
 from regard.models.seq2seq import Seq2Seq
 from regard.search.settings import Search
+from regard.search.wishes import Wish
 from regard.tasks import decode
 from regard.tasks.decode import Translated, translate
 from regard.text.ids import END, PAD
@@ -91,7 +93,7 @@ def test_nothing_in_nothing_out() -> None:
     assert model.batches == []  # nobody was asked
 
 
-@pytest.mark.parametrize(("beam", "budget"), [(1, 10), (1, 24), (4, 40), (5, 3)])
+@pytest.mark.parametrize(("beam", "budget"), [(1, 10), (1, 100), (4, 200), (5, 3)])
 def test_batches_keep_to_their_budget(beam: int, budget: int) -> None:
     model = Echo()
     said(TEXTS * 5, model, beam=beam, batch_tokens=budget)
@@ -102,8 +104,8 @@ def test_batches_keep_to_their_budget(beam: int, budget: int) -> None:
 
 def test_like_lengths_go_together() -> None:
     model = Echo()
-    said([letter * length for letter in "abcdefgh" for length in (1, 9)], model, beam=1, batch_tokens=72)
-    assert model.batches == [(8, 9), (8, 1)]
+    said([letter * length for letter in "abcdefgh" for length in (1, 19)], model, beam=1, batch_tokens=256)
+    assert model.batches == [(8, 32), (8, 16)]  # in whole blocks
 
 
 def test_what_a_batch_holds_changes_nothing() -> None:
@@ -113,10 +115,18 @@ def test_what_a_batch_holds_changes_nothing() -> None:
     assert [t.best.score for t in together] == pytest.approx([t.best.score for t in alone])
 
 
-def test_groups_hold_every_row_once() -> None:
-    import numpy as np
+def test_hypotheses_in_the_order_of_the_sentences_and_none_for_an_empty_one() -> None:
+    ids = [np.array([ord(letter) - 90 for letter in text], dtype=np.int64) for text in TEXTS]
+    wishes = [Wish(prefix=(40,)) if text == "z" else Wish() for text in TEXTS]
+    found = decode.hypotheses(Echo(), ids, Search(beam=2, nbest=2, batch_tokens=64), wishes)
+    assert [len(row) for row in found] == [2 if text else 0 for text in TEXTS]
+    assert [tuple(row[0].words) for row in found if row] == [
+        tuple((ids[n] + 10).tolist()) if text != "z" else (40,) for n, text in enumerate(TEXTS) if text
+    ]
 
+
+def test_groups_hold_every_row_once() -> None:
     ids = [np.zeros(length, np.int64) for length in (3, 0, 1, 7, 7, 2, 0, 5)]
-    groups = decode._groups(ids, 14)
+    groups = decode._groups(ids, 32)
     assert sorted(row for group in groups for row in group) == [0, 2, 3, 4, 5, 7]
     assert groups[0] == [3, 4]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from regard.tasks import parallel_text
+from regard.tasks import kept, parallel_text
 from regard.tasks.parallel_text import Older, ParallelText, is_ready, prepare
 from regard.tasks.settings import TextData
 from regard.text.read import BadText
@@ -238,3 +239,84 @@ def test_what_is_ready_tells_of_its_text(first: tuple[ParallelText, list[str]], 
     assert told["where"] == f"{files['source']} and {files['target']}"
     assert set(told["files"]) == {"source", "target"}
     assert told["report"]["pairs"] == 108
+
+
+class TestKept:
+    """What was made of large text is there for other runs."""
+
+    @pytest.fixture(autouse=True)
+    def cache(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        monkeypatch.setattr(kept, "WORTH", 100)
+        monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
+        return tmp_path / "cache"
+
+    def test_another_run_makes_nothing(
+        self, tmp_path: Path, files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        one, first_said = made(tmp_path / "one", data(files))
+        elsewhere = {side: shutil.copy(file, tmp_path / f"other.{side}") for side, file in files.items()}
+        for place in ("report", "Pieces.train", "Corpus.build"):
+            monkeypatch.setattr(f"regard.tasks.parallel_text.{place}", lambda *_, **__: pytest.fail("made again"))
+        two, said = made(tmp_path / "two", data({side: Path(file) for side, file in elsewhere.items()}))
+        assert texts(two) == texts(one)
+        assert two.source.fingerprint == one.source.fingerprint
+        taken = [line for line in said if "as made before from the same text" in line]
+        assert [line.split(":")[0] for line in taken] == ["data report", "pieces", "text as numbers"]
+        assert [line for line in said if line not in taken] == first_said
+        shutil.rmtree(tmp_path / "cache")
+        assert texts(ParallelText.open(tmp_path / "two")) == texts(one)  # a run needs nothing but itself
+
+    @pytest.mark.parametrize(
+        "other", [{"longest": 90}, {"ratio": 3.0}, {"pieces": 360}, {"swap": True}, {"hold_out": 3}]
+    )
+    def test_other_settings_are_not_mistaken(
+        self, tmp_path: Path, files: dict[str, Path], other: dict[str, object], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        made(tmp_path / "one", data(files))
+        found, _ = made(tmp_path / "two", data(files, **other))
+        monkeypatch.setenv("REGARD_CACHE", "off")
+        alone, said = made(tmp_path / "three", data(files, **other))
+        assert found.train.manifest == alone.train.manifest
+        assert not any("made before" in line for line in said)
+
+    def test_damage_is_told_and_made_anew(self, tmp_path: Path, files: dict[str, Path], cache: Path) -> None:
+        one, _ = made(tmp_path / "one", data(files))
+        entry = next(cache.glob("text-as-numbers-*"))
+        before = texts(one)
+        (entry / "source.ids").unlink()
+        (entry / "source.ids").write_bytes(b"nothing")
+        two, said = made(tmp_path / "two", data(files))
+        assert any(line.startswith("text as numbers: ") and line.endswith("; making it anew") for line in said)
+        assert texts(two) == before
+        _, said = made(tmp_path / "three", data(files))
+        assert sum("made before" in line for line in said) == 3
+
+    def test_text_changed_meanwhile_is_not_kept(
+        self, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        files = write_pairs(tmp_path, sentences(120))
+        real = parallel_text.report
+
+        def slow(*args: object) -> object:
+            files["source"].write_text(files["source"].read_text(encoding="utf-8"), encoding="utf-8")
+            os.utime(files["source"], (1, 1))
+            return real(*args)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(parallel_text, "report", slow)
+        made(tmp_path / "run", data(files))
+        assert not cache.exists()
+
+    def test_a_place_that_cannot_be_written_is_told(
+        self, tmp_path: Path, files: dict[str, Path], cache: Path
+    ) -> None:
+        cache.write_text("a file")
+        found, said = made(tmp_path / "run", data(files))
+        assert len(found.train) == 108
+        assert any("cannot be kept for other runs" in line for line in said)
+
+    def test_little_text_is_not_kept(
+        self, tmp_path: Path, files: dict[str, Path], cache: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(kept, "WORTH", 121)
+        made(tmp_path / "run", data(files))
+        assert not cache.exists()

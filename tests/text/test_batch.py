@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from regard.text import batch as module
 from regard.text.batch import _mix, noise, padded, padding, plan
 
 ORDER = [[3, 4], [5], [7], [0, 1, 2], [6]]
@@ -86,3 +89,42 @@ def test_what_is_wrong_is_said() -> None:
         plan(two, three, 10, 1, 0)
     with pytest.raises(ValueError, match="A budget of 0 tokens"):
         plan(two, two, 0, 1, 0)
+
+
+def test_a_plan_is_a_sequence_without_a_list() -> None:
+    source, target = captions(500)
+    batches = plan(source, target, 300, 1, 0)
+    listed = list(batches)
+    assert len(batches) == len(listed)
+    assert np.array_equal(batches[-1], listed[-1])
+    for cut in (slice(3, 9), slice(1, None, 4), slice(5, 5)):
+        some = batches[cut]
+        assert len(some) == len(listed[cut])
+        assert all(np.array_equal(one, other) for one, other in zip(some, listed[cut], strict=True))
+    assert not batches[5:5]
+    with pytest.raises(IndexError):
+        batches[len(batches)]
+    assert batches.order.nbytes + batches.bounds.nbytes + batches.turns.nbytes < 12 * 500  # 4 bytes a pair, and a few
+
+
+def test_sorting_in_parts_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, target = captions(500)
+    whole = plan(source, target, 300, 1, 0)
+    monkeypatch.setattr(module, "_AT_ONCE", 33)
+    parts = plan(source, target, 300, 1, 0)
+    assert all(np.array_equal(one, other) for one, other in zip(whole, parts, strict=True))
+
+
+def test_planning_takes_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """T15: ten million pairs are planned anew every epoch."""
+    monkeypatch.setattr(module, "_AT_ONCE", 10_000)
+    source, target = captions(200_000)
+    tracemalloc.start()
+    try:
+        batches = plan(source, target, 4096, 1, 0)
+        held, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(batches) > 100
+    assert held < 5 * 200_000  # bytes
+    assert peak < 20 * 200_000

@@ -190,3 +190,33 @@ def test_text_needs_no_torch() -> None:
     """`regard data check` answers at once."""
     code = "import sys, regard.text.check, regard.text.corpus, regard.text.batch; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_of_much_text_one_window_in_ten_is_looked_at_closely(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "WINDOW", 10)
+    monkeypatch.setattr(shift, "WINDOW", 10)
+    monkeypatch.setattr(check, "_ALL", 50)
+    pairs = made(300)
+    pairs = [(line, f"{source}\ufffd", "" if line % 50 == 0 else target) for line, source, target in pairs]
+    found = {finding.what: finding for finding in report(pairs).findings}
+    assert found["pairs looked at closely"].count == 50 + 2 * 10
+    assert "beyond 50 one in ten" in found["pairs looked at closely"].meaning
+    assert found["source with replacement characters"].count == 70
+    assert found["pairs with an empty side"].count == 6  # of all
+    assert report(pairs).pairs == 300
+    assert "pairs looked at closely" not in told(made(50))
+
+
+def test_twice_is_counted_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = [*made(30), *made(30), *made(10)]
+    twice = next(finding for finding in report(pairs).findings if finding.what == "pairs that were there before")
+    assert (twice.count, twice.meaning) == (40, "kept")
+    monkeypatch.setattr(check, "WINDOW", 10)
+    monkeypatch.setattr(check, "_REMEMBERED", 40)
+    twice = next(finding for finding in report(pairs).findings if finding.what == "pairs that were there before")
+    assert (twice.count, twice.meaning) == (10, "kept, of the first 40")
+
+
+def test_a_report_comes_back_from_its_dict() -> None:
+    found = report([*made(300), (301, "", "x\ufffd")], "en", "de")
+    assert Report.from_dict(json.loads(json.dumps(found.as_dict()))) == found

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from regard.text import binarise
 from regard.text import corpus as module
 from regard.text.corpus import BadCorpus, Corpus
 from regard.text.pieces import Pieces
@@ -28,7 +31,7 @@ def build(folder: Path, pieces: Pieces, pairs: list[Pair] = PAIRS) -> Corpus:
 
 
 def test_pairs_come_back_with_their_lines(tmp_path: Path, pieces: Pieces, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_CHUNK", 70)  # several chunks
+    monkeypatch.setattr(binarise, "CHUNK", 70)  # several chunks
     pairs = made(300)
     corpus = Corpus.build(tmp_path / "corpus", pairs, pieces, pieces, ratio=99.0)
     assert len(corpus) == 300
@@ -38,7 +41,10 @@ def test_pairs_come_back_with_their_lines(tmp_path: Path, pieces: Pieces, monkey
         assert (len(corpus.source(i)), len(corpus.target(i))) == (corpus.source_lengths[i], corpus.target_lengths[i])
     assert corpus.source(0).dtype == np.uint16
     assert corpus.source_lengths.dtype == corpus.target_lengths.dtype == np.int32
-    assert isinstance(corpus.lines, np.memmap)
+    which = np.array([299, 0, 70])
+    for side, one in (("source", corpus.source), ("target", corpus.target)):
+        assert [row.tolist() for row in corpus.rows(side, which)] == [one(i).tolist() for i in which]
+    assert corpus.rows("source", []) == []
     with pytest.raises(IndexError, match="There is no pair 300"):
         corpus.source(300)
 
@@ -124,3 +130,25 @@ def test_lying_manifests_and_empty_folders(tmp_path: Path, pieces: Pieces) -> No
         Corpus.open(folder)
     with pytest.raises(BadCorpus, match="is not a corpus, or was not finished"):
         Corpus.open(tmp_path)
+
+
+def test_a_file_cut_short_in_use_is_noticed(tmp_path: Path, pieces: Pieces) -> None:
+    corpus = Corpus.build(tmp_path / "corpus", made(50), pieces, pieces, ratio=99.0)
+    os.truncate(corpus.folder / "target.ids", 40)
+    assert corpus.rows("source", [49])
+    with pytest.raises(OSError, match=r"target\.ids: was cut short while it was in use"):
+        corpus.rows("target", [0, 49])
+    os.truncate(corpus.folder / "target.offsets", 40)
+    with pytest.raises(OSError, match=r"target\.offsets: was cut short"):
+        corpus.target(49)
+
+
+def test_files_are_closed_with_the_corpus(tmp_path: Path, pieces: Pieces) -> None:
+    corpus = Corpus.build(tmp_path / "corpus", made(50), pieces, pieces, ratio=99.0)
+    numbers = corpus._arrays["lines"]
+    file = numbers._file
+    os.fstat(file)
+    del corpus, numbers
+    gc.collect()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(file)

@@ -150,9 +150,24 @@ def test_what_no_command_can_get_says_how_to_get_it(home):
         list(datasets.fetch("tatoeba"))
 
 
-def test_a_checksum_is_of_the_text_however_it_is_packed():
+def test_a_checksum_is_of_the_text_however_it_is_packed(tmp_path):
+    file = tmp_path / "a"
     for packed in (gzip.compress(TEXT.encode(), 1), gzip.compress(TEXT.encode(), 9), TEXT.encode()):
-        assert fetch.digest(packed) == hashlib.sha256(TEXT.encode()).hexdigest()
+        file.write_bytes(packed)
+        assert fetch.digest(file) == hashlib.sha256(TEXT.encode()).hexdigest()
+
+
+def test_what_unpacks_to_too_much_is_not_kept(set_of_one, server, tmp_path, monkeypatch):
+    """F3: a small file can unpack to terabytes, and a server can go on for ever."""
+    monkeypatch.setattr(fetch, "LARGEST", 1 << 20)
+    folder = tmp_path / "captions"
+    server.files["/mirror/captions/raw/a.en.gz"] = gzip.compress(bytes(64 << 20), 9)
+    with pytest.raises(ValueError, match=r"its SHA-256 is that of a larger file, not .*; nothing was kept"):
+        list(set_of_one(folder, ()))
+    assert list((folder / "raw").iterdir()) == []
+    server.files["/mirror/captions/raw/a.en.gz"] = bytes(2 << 20)
+    with pytest.raises(ValueError, match=r"cannot be downloaded \(more than 1,048,576 bytes came\)"):
+        list(set_of_one(folder, ()))
 
 
 SWITCH = (

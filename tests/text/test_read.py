@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from regard.text import lines as module
 from regard.text.read import BadText, PairSource, lines
 
 LINE = st.text(st.characters(exclude_characters="\n\r\0", exclude_categories=["Cs"]))
@@ -22,6 +23,48 @@ def test_whatever_is_written_is_read(
     path = tmp_path_factory.getbasetemp() / "any.txt"
     path.write_bytes(("\ufeff" + eol.join(texts) + (eol if texts and (end or not texts[-1]) else "")).encode())
     assert list(lines(path)) == texts
+
+
+@pytest.mark.parametrize("block", [1, 2, 5, 64])
+@pytest.mark.parametrize("packed", [False, True])
+def test_lines_are_whole_wherever_blocks_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int, packed: bool
+) -> None:
+    monkeypatch.setattr(module, "_BLOCK", block)
+    content = "\ufeffäöü\r\nb\n\n\U0001f600\u2028c\nlast".encode()
+    path = tmp_path / "text"
+    path.write_bytes(gzip.compress(content) if packed else content)
+    assert list(lines(path)) == ["äöü", "b", "", "\U0001f600\u2028c", "last"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (b"a\0", "byte 2 of the line is NUL"),
+        (b"a\rb", "carriage return"),
+        (b"a\xff", "byte 2 .* not UTF-8"),
+    ],
+)
+def test_what_is_before_a_bad_line_is_given(tmp_path: Path, wrong: bytes, said: str) -> None:
+    path = tmp_path / "text"
+    path.write_bytes(b"one\r\ntwo\n" + wrong + b"\nfour\n")
+    found = lines(path)
+    assert [next(found), next(found)] == ["one", "two"]
+    with pytest.raises(BadText, match=f"text:3: .*{said}"):
+        next(found)
+
+
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LONGEST_LINE", 2**20)
+    monkeypatch.setattr(module, "_BLOCK", 2**16)
+    path = tmp_path / "text"
+    path.write_bytes(b"one\n" + b"x" * 2**20 + b"\n")
+    assert [len(line) for line in lines(path)] == [3, 2**20]
+    path.write_bytes(b"one\n" + b"x" * (3 * 2**20))
+    with pytest.raises(BadText, match="text:2: the line is longer than 1 MB"):
+        list(lines(path))
 
 
 def test_swapping_and_places(files: tuple[Path, Path]) -> None:

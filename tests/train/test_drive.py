@@ -277,12 +277,12 @@ def test_minutes_end_a_run_over_all_sessions(tmp_path: Path, monkeypatch: pytest
     run = session(Line(), tmp_path / "run", steps=1000, minutes=2, save_every=7)
     run.screen, stop = Heard(), Stop()
     finished(run)
-    assert run.progress.step == 17  # 120 seconds, 7 a step
-    assert run.progress.validated == 17
+    assert run.progress.step == 18  # 120 seconds, 7 a step
+    assert run.progress.validated == 18
     more = session(Line(), tmp_path / "run", steps=1000, minutes=3, save_every=7)
     more.resume()
     assert more.train(stop)
-    assert more.progress.step == 24
+    assert more.progress.step == 26
 
 
 def test_the_model_is_the_mean_of_the_last_saves(tmp_path: Path) -> None:

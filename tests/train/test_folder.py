@@ -146,7 +146,7 @@ def test_a_changed_recipe_is_listed_anew_and_nothing_else_is(tmp_path: Path) -> 
             r"has no model yet; train it further with the same command",
         ),
         (lambda p: (p.mkdir(), (p / MANIFEST).write_text("{")), r"manifest\.json: not readable as JSON"),
-        (lambda p: (p.mkdir(), (p / MANIFEST).write_text('{"format": 9}')), r"has format 9; this version .* reads 1"),
+        (lambda p: (p.mkdir(), (p / MANIFEST).write_text('{"format": 9}')), r"has format 9; this version .* reads 2"),
     ],
 )
 def test_what_is_no_run_says_so(tmp_path: Path, make: object, said: str) -> None:
@@ -159,7 +159,7 @@ def test_what_is_no_run_says_so(tmp_path: Path, make: object, said: str) -> None
 def test_a_manifest_tells_sizes_and_digests(tmp_path: Path) -> None:
     told = json.loads((sealed(tmp_path / "run") / MANIFEST).read_text(encoding="utf-8"))
     assert told["files"]["model"] == {"bytes": 7, "sha256": hashlib.sha256(b"weights").hexdigest()}
-    assert told["format"] == 1
+    assert told["format"] == 2
 
 
 HOLD = """

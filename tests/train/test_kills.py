@@ -1,103 +1,76 @@
-"""T1 in small: a run that was killed at random moments is byte for byte the one that was not; and T11, F1.
+"""T1, T2, T8 in small: a run that was killed at random moments is byte for byte the one that was not; and T11, F1.
 
-The moments come from a seed that is printed; `REGARD_SEED=n` takes another. Some of them are file operations, so that
-saves, logs and models are hit while they are written, the others are moments of the clock.
+The moments come from a seed that is printed; `REGARD_SEED=n` takes another. `make reliability` has many more of them.
 """
 
 from __future__ import annotations
 
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.train.toys import MODELS, command, data_args, outcome, sentences, write_pairs
+from tests.reliability.kills import Whole, deaths, for_real, one_kill, pairs, three_kills, undisturbed
+from tests.reliability.trouble import poisoned
+from tests.train.toys import MODELS, command, data_args, sentences, write_pairs
 from tests.train.zygote import Zygote
 
-LENGTH = ("--train.steps", 40, "--train.save-every", 10, "--train.average", 3)
 SEED = int(os.environ.get("REGARD_SEED", time.time_ns() % 100_000))
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return write_pairs(tmp_path_factory.mktemp("text"), sentences(300))
+    return pairs(tmp_path_factory.mktemp("pairs"))
 
 
-def undisturbed(model: str, folder: Path, files: dict[str, Path]) -> dict[str, bytes]:
-    """What the real command comes to when nobody kills it."""
-    done = subprocess.run(
-        [sys.executable, "-m", "regard", *command(model, folder / "run", files, *LENGTH)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return outcome(folder / "run")
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory, zygote: Zygote, files: dict[str, Path]) -> Callable[[str], Whole]:
+    """What a run of each model comes to that nobody kills."""
+    made: dict[str, Whole] = {}
+
+    def one(model: str) -> Whole:
+        if model not in made:
+            made[model] = undisturbed(zygote, tmp_path_factory.mktemp(model) / "whole", files, model)
+        return made[model]
+
+    return one
 
 
 @pytest.mark.parametrize("model", list(MODELS))
-def test_five_kills_change_nothing(
-    zygote: Zygote, files: dict[str, Path], tmp_path_factory: pytest.TempPathFactory, model: str
-) -> None:
-    whole = undisturbed(model, tmp_path_factory.mktemp("whole"), files)
-    assert {name.split("/")[-1] for name in whole} >= {"weights.safetensors", "optimiser.safetensors", "log.jsonl"}
-    rng = random.Random(f"{SEED} {model}")
+def test_four_kills_change_nothing(zygote: Zygote, whole: Callable[[str], Whole], tmp_path: Path, model: str) -> None:
+    """T1: in an operation, in a phase, by the clock, in another operation."""
     print(f"REGARD_SEED={SEED}")
-    folder = tmp_path_factory.mktemp("killed")
-    operations, seconds = measured(zygote, folder, command(model, folder / "measured", files, *LENGTH))
-    assert outcome(folder / "measured") == whole
-    deaths = [("operation", float(rng.randint(1, operations))) for _ in range(3)]
-    deaths += [("clock", rng.random()) for _ in range(2)]
-    for number, (how, when) in enumerate(deaths):
-        run, out = folder / str(number), folder / f"{number}.out"
-        args = command(model, run, files, *LENGTH)
-        killed(zygote, args, out, how, when, seconds)
-        assert zygote.run(args, out) == 0, out.read_text(encoding="utf-8")
-        found = outcome(run)
-        assert found.keys() == whole.keys(), (SEED, how, when)
-        assert [name for name in whole if found[name] != whole[name]] == [], (SEED, how, when)
+    one = whole(model)
+    assert {name.split("/")[-1] for name in one.found} >= {
+        "weights.safetensors",
+        "optimiser.safetensors",
+        "log.jsonl",
+    }
+    for number, death in enumerate(deaths(random.Random(f"{SEED} {model}"), one, 4)):
+        assert one_kill(zygote, tmp_path / str(number), one, death) is None
 
 
-def measured(zygote: Zygote, folder: Path, args: list[str]) -> tuple[int, float]:
-    """How many file operations a run has, and how long it takes."""
-    began = time.monotonic()
-    assert zygote.run(args, folder / "out", count=str(folder / "count")) == 0
-    return int((folder / "count").read_text(encoding="ascii")), time.monotonic() - began
-
-
-def killed(zygote: Zygote, args: list[str], out: Path, how: str, when: float, seconds: float) -> None:
-    """Start and kill; where it had come to its end before, it is done again and killed sooner."""
-    if how == "operation":
-        assert zygote.run(args, out, die_at=int(when)) == -signal.SIGKILL
-        return
-    process = zygote.start([*args, "--fresh"], out)
-    time.sleep(when * seconds)
-    with suppress(ProcessLookupError):
-        os.kill(process, signal.SIGKILL)
-    if zygote.end() != -signal.SIGKILL:
-        killed(zygote, args, out, how, when / 2, seconds)
-
-
-def test_three_kills_in_one_run_change_nothing(
-    zygote: Zygote, files: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """A resume of a resume of a resume."""
-    rng = random.Random(f"{SEED} again")
+def test_three_kills_in_one_run_change_nothing(zygote: Zygote, whole: Callable[[str], Whole], tmp_path: Path) -> None:
+    """T2: a resume of a resume of a resume."""
     print(f"REGARD_SEED={SEED}")
-    folder = tmp_path_factory.mktemp("thrice")
-    operations, _ = measured(zygote, folder, command("rnn", folder / "whole", files, *LENGTH))
-    args = command("rnn", folder / "run", files, *LENGTH)
-    for _ in range(3):
-        code = zygote.run(args, folder / "run.out", die_at=rng.randint(5, operations // 2))
-        assert code in (-signal.SIGKILL, 0)
-    assert zygote.run(args, folder / "run.out") == 0
-    assert outcome(folder / "run") == outcome(folder / "whole"), SEED
+    assert three_kills(zygote, tmp_path / "thrice", whole("rnn"), random.Random(f"{SEED} again")) is None
+
+
+def test_the_command_itself_comes_to_the_same(whole: Callable[[str], Whole], tmp_path: Path) -> None:
+    """Not forked, as people start it."""
+    assert for_real(tmp_path / "real", whole("transformer")) is None
+
+
+def test_gradients_that_are_no_numbers_are_logged_with_their_lines(
+    zygote: Zygote, files: dict[str, Path], tmp_path: Path
+) -> None:
+    """T8, with real text; every kind of trouble is in test_drive.py."""
+    assert poisoned(zygote, tmp_path / "poisoned", files, "transformer", random.Random(3)) is None
 
 
 def test_a_line_a_thousand_times_the_usual_with_little_memory(zygote: Zygote, tmp_path: Path) -> None:

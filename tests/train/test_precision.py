@@ -92,3 +92,29 @@ def test_choosing_needs_no_torch() -> None:
     told += "assert 'torch' not in sys.modules"
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, cwd=Path(__file__).parent)
     assert done.returncode == 0, done.stderr
+
+
+def test_an_accelerator_is_taken_where_there_is_one(
+    machine: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[int] = []
+    monkeypatch.setattr(precision, "_accelerated", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
+    monkeypatch.setattr(torch.cuda, "set_device", taken.append)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: True)
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    assert choose("auto", 16) == Precision("bfloat16", "this accelerator has it", "cuda")
+    assert choose("float32", 512, "cuda") == Precision("float32", "asked for", "cuda")
+    assert choose("float32", 512, "cpu").device == "cpu"
+    assert taken == [3, 3]
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: False)
+    assert choose("auto", 512) == Precision("float32", "this accelerator has no bfloat16", "cuda")
+
+
+def test_an_accelerator_that_is_not_there_is_said(
+    machine: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(precision, "_accelerated", lambda: False)
+    with pytest.raises(ValueError, match=r"no accelerator .* use --train.device cpu"):
+        choose("auto", 512, "cuda")
+    assert choose("auto", 16).device == "cpu"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,7 @@ import torch
 from torch import nn
 
 from regard.train.drive import Run
-from regard.train.folder import MANIFEST, damage
+from regard.train.folder import MANIFEST
 from regard.train.saves import Saves, load_weights, weights_of, write_model
 from regard.train.signals import Stop
 from tests.train.toys import Duel, Heard, Line, outcome, session, weights
@@ -110,22 +108,6 @@ def test_no_whole_save_is_a_new_beginning_and_said(tmp_path: Path) -> None:
     assert outcome(run.folder) == whole
 
 
-def test_every_flipped_byte_is_seen(tmp_path: Path) -> None:
-    path = trained(tmp_path / "run", 5).folder / "saves" / "00000005"
-    assert damage(path) is None
-    rng = random.Random(4)
-    for _ in range(100):
-        file = path / rng.choice(WHOLE[1:])
-        content = file.read_bytes()
-        place = rng.randrange(len(content))
-        file.write_bytes(content[:place] + bytes([content[place] ^ 1 << rng.randrange(8)]) + content[place + 1 :])
-        found = damage(path)
-        assert found is not None
-        assert file.name in found
-        file.write_bytes(content)
-    assert damage(path) is None
-
-
 def test_what_a_cut_short_save_left_is_cleared_away(tmp_path: Path) -> None:
     run = trained(tmp_path / "run", 10)
     left = run.folder / "saves" / ".00000015.new"
@@ -135,56 +117,6 @@ def test_what_a_cut_short_save_left_is_cleared_away(tmp_path: Path) -> None:
     assert again.resume()
     assert not left.exists()
     assert again.progress.step == 10
-
-
-def test_a_save_that_replaces_another_leaves_no_moment_without_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Died at any rename or removal while the save of a step is written a second time."""
-    run = trained(tmp_path / "run", 5, keep=1)
-    shutil.rmtree(run.folder / "saves" / "00000000", ignore_errors=True)
-    for number in range(20):
-        folder = tmp_path / f"copy{number}"
-        shutil.copytree(run.folder, folder)
-        copy = session(Line(), folder, keep=1)
-        assert copy.resume()
-        with monkeypatch.context() as patch:
-            done = die_at(patch, number)
-            try:
-                copy._save()
-            except Dead:
-                pass
-            else:
-                assert number > 2
-                assert not list(folder.glob("saves/*~"))
-                return
-        assert not done or number
-        path, _ = copy.saves.newest()
-        assert path is not None
-        assert session(Line(), folder, keep=1).resume()
-    pytest.fail("a save has no so many steps")
-
-
-class Dead(BaseException):
-    """As if killed."""
-
-
-def die_at(patch: pytest.MonkeyPatch, number: int) -> list[str]:
-    """Die at the so-maniest rename or removal of a folder."""
-    import os
-
-    done: list[str] = []
-    for module, name in ((os, "replace"), (shutil, "rmtree")):
-        real = getattr(module, name)
-
-        def mortal(*args: object, real: object = real, name: str = name, **options: object) -> object:
-            if len(done) >= number:
-                raise Dead
-            done.append(name)
-            return real(*args, **options)  # type: ignore[operator]
-
-        patch.setattr(module, name, mortal)
-    return done
 
 
 def test_optimisers_of_all_players_are_kept(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -15,50 +16,56 @@ from torch import nn
 
 from regard.train.saves import weights_of
 from regard.train.signals import AGAIN, ASKED, Stop, Stopped
-from tests.train.toys import Line, command, outcome, sentences, session, write_pairs
-from tests.train.zygote import PHASES, Zygote
-
-SIGNALS = [number.name for number in ASKED]
-LENGTH = ("--train.steps", 6, "--train.save-every", 3)
+from tests.reliability.stops import SIGNALS, Whole, stopped, undisturbed
+from tests.train.toys import Line, command, session
+from tests.train.zygote import AND, PHASES, Zygote
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return write_pairs(tmp_path_factory.mktemp("text"), sentences(40))
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory, zygote: Zygote, files: dict[str, Path]) -> dict[str, bytes]:
+def whole(tmp_path_factory: pytest.TempPathFactory, zygote: Zygote) -> Whole:
     """What a run comes to that nobody disturbs."""
-    run = tmp_path_factory.mktemp("whole") / "run"
-    assert zygote.run(command("transformer", run, files, *LENGTH), run.with_name("out")) == 0
-    return outcome(run)
+    return undisturbed(zygote, tmp_path_factory.mktemp("whole"))
 
 
-@pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize("phase", list(PHASES))
-def test_a_signal_in_any_phase(
-    zygote: Zygote, files: dict[str, Path], whole: dict[str, bytes], tmp_path: Path, phase: str, number: str
-) -> None:
+@pytest.mark.parametrize(
+    ("phase", "number"),
+    [*zip(PHASES, itertools.cycle(SIGNALS), strict=False), ("step", "SIGINT"), ("step", "SIGUSR1")],
+)
+def test_a_signal_in_any_phase(zygote: Zygote, whole: Whole, phase: str, number: str) -> None:
     """T5: exit code 75 within ten seconds, and the same command goes on to the same end."""
-    run, out = tmp_path / "run", tmp_path / "out"
-    args = command("transformer", run, files, *LENGTH)
-    began = time.monotonic()
-    assert zygote.run(args, out, signal=number, at=phase) == AGAIN, out.read_text(encoding="utf-8")
-    assert time.monotonic() - began < 30  # the whole process, on a busy machine
-    said = out.read_text(encoding="utf-8")
-    assert "run the same command to go on" in said
-    assert "Traceback" not in said
-    assert not (run / "README.md").exists() or phase == "the end"
-    assert zygote.run(args, out) == 0, out.read_text(encoding="utf-8")
-    assert outcome(run) == whole
+    assert stopped(zygote, whole, f"{phase} {number}", phase, number, within=30) is None  # on a busy machine
+
+
+@pytest.mark.parametrize("places", list(AND))
+def test_a_second_signal_leaves_a_run_that_goes_on(zygote: Zygote, whole: Whole, places: str) -> None:
+    assert stopped(zygote, whole, places, places, "SIGTERM", within=30) is None
+    said = (whole.folder / places / "out").read_text(encoding="utf-8")
+    assert "everything is saved" not in said
+
+
+EARLY = """
+import os, signal, sys
+sys.modules["regard.commands.options"] = type(sys)("options")
+sys.modules["regard.commands.options"].train = lambda args: os.kill(os.getpid(), signal.SIGTERM)
+from regard.cli import main
+sys.exit(main(["train"]))
+"""
+
+
+def test_a_signal_before_anything_is_begun() -> None:
+    """While options are read and modules imported there is nothing to save: it is run again."""
+    done = subprocess.run([sys.executable, "-c", EARLY], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (
+        AGAIN,
+        "stopped by SIGTERM; nothing is lost: run the same command to go on\n",
+    )
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_to_the_real_command(files: dict[str, Path], tmp_path: Path, number: str) -> None:
+def test_a_signal_to_the_real_command(whole: Whole, tmp_path: Path, number: str) -> None:
     """T5, from outside: `python -m regard train` in the middle of a long run."""
     run = tmp_path / "run"
-    args = command("transformer", run, files, "--train.steps", 100_000, "--train.save-every", 50_000)
+    args = command("transformer", run, whole.files, "--train.steps", 100_000, "--train.save-every", 50_000)
     process = subprocess.Popen([sys.executable, "-m", "regard", *args], stderr=subprocess.PIPE, text=True)
     try:
         wait_for(process, run / "log.jsonl")
@@ -104,17 +111,6 @@ def test_a_second_signal_stops_at_once(first: str, second: str) -> None:
     done = subprocess.run([sys.executable, "-c", SECOND, first, second], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (AGAIN, f"{first}\n")
     assert time.monotonic() - began < 30
-
-
-def test_a_second_signal_in_a_save_leaves_a_run_that_goes_on(
-    zygote: Zygote, files: dict[str, Path], whole: dict[str, bytes], tmp_path: Path
-) -> None:
-    run, out = tmp_path / "run", tmp_path / "out"
-    args = command("transformer", run, files, *LENGTH)
-    assert zygote.run(args, out, signal="SIGTERM", at="twice in a save") == AGAIN
-    assert "everything is saved" not in out.read_text(encoding="utf-8")
-    assert zygote.run(args, out) == 0
-    assert outcome(run) == whole
 
 
 def test_a_signal_is_noted_and_raised_only_where_nothing_is_lost() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -125,9 +126,10 @@ class Line(Task):
         total = (model(x).squeeze(-1) - y).square().sum()
         return Loss(total, {"loss": float(total.detach())})
 
-    def split(self, which: list[int]) -> Sequence[list[int]]:
-        middle = len(which) // 2
-        return [which] if middle == 0 else [which[:middle], which[middle:]]
+    def split(self, which: list[int], parts: int = 2) -> Sequence[list[int]]:
+        parts = min(parts, len(which))
+        cuts = [len(which) * part // parts for part in range(parts + 1)]
+        return [which[first:after] for first, after in pairwise(cuts)]
 
     def where(self, which: list[int]) -> str:
         return f"points {', '.join(map(str, sorted(which)))}"

@@ -1,8 +1,9 @@
 """Runs the command line in processes that need not import torch again: they are forked from this one.
 
 An order is a line of JSON: `args` for `regard`, `out` for what it says, and what shall happen to it.
-`die_at`: it is killed at this file operation in its run folder. `signal` and `at`: a signal comes in that phase.
-`room`: so many bytes more than now may be mapped.
+`die_at`: it is killed at this file operation in its run folder. `signal` and `at`: a signal comes in that phase, and
+the moment it was sent is written beside `out`. `room`: so many bytes more than now may be mapped. What else there is
+to meet stands in trouble.py: `poison`, `full`, `free`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn, Self
+
+from tests.train import trouble
 
 WRITES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "shutil.rmtree", "shutil.copytree"}
 
@@ -89,18 +92,11 @@ def _child(order: dict[str, Any]) -> NoReturn:
     out = os.open(order["out"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     for target, handle in ((0, null), (1, out), (2, out)):
         os.dup2(handle, target)
-    if "die_at" in order or "count" in order:
-        _count_writes(order)
-    if "signal" in order:
-        number = getattr(signal, order["signal"])
-        {**PHASES, **AND}[order["at"]](lambda: os.kill(os.getpid(), number))
-    if "room" in order:
-        now = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (now + order["room"], now + order["room"]))
     from regard.cli import main
 
     code = 99
     try:
+        _disturb(order)
         code = main(order["args"])
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 98
@@ -115,6 +111,28 @@ def _child(order: dict[str, Any]) -> NoReturn:
         os._exit(code)
 
 
+def _disturb(order: dict[str, Any]) -> None:
+    """What shall happen to the process."""
+    if "die_at" in order or "count" in order:
+        _count_writes(order)
+    if "signal" in order:
+        {**PHASES, **AND}[order["at"]](lambda: _send(getattr(signal, order["signal"]), Path(order["out"] + ".sent")))
+    if "poison" in order:
+        trouble.poison(**order["poison"])
+    if "free" in order:
+        trouble.little_room(order["free"])
+    if "full" in order:
+        trouble.fill_disk(**order["full"])
+    if "room" in order:
+        now = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (now + order["room"], now + order["room"]))
+
+
+def _send(number: int, note: Path) -> None:
+    note.write_text(str(time.monotonic()), encoding="ascii")
+    os.kill(os.getpid(), number)
+
+
 _seen = 0
 
 
@@ -123,7 +141,7 @@ def _count_writes(order: dict[str, Any]) -> None:
 
     def heard(event: str, args: tuple[Any, ...]) -> None:
         global _seen
-        writes = event in WRITES or (event == "open" and isinstance(args[1], str) and args[1][0] in "wa")
+        writes = event in WRITES or (event == "open" and isinstance(args[1], str) and set(args[1]) & set("wax+"))
         if not writes or run not in str(args[0]):
             return
         _seen += 1
@@ -169,6 +187,12 @@ def _in_binarising(send: Send) -> None:
     _before(corpus, "_write", send)
 
 
+def _in_warm_up(send: Send) -> None:
+    import regard.tasks.translation as translation
+
+    _before(translation, "sequence_loss", send)
+
+
 def _in_step(send: Send) -> None:
     import regard.tasks.translation as translation
 
@@ -184,7 +208,7 @@ def _in_validation(send: Send) -> None:
 def _in_save(send: Send) -> None:
     import regard.train.saves as saves
 
-    _before(saves, "save_file", send, 6)  # two at the start, one of the model, then the save of the first validation
+    _before(saves, "write_tensors", send, 5)  # two at the start, one of the model, then the first validation's save
 
 
 def _in_the_end(send: Send) -> None:
@@ -196,19 +220,39 @@ def _in_the_end(send: Send) -> None:
 def _twice_in_a_save(send: Send) -> None:
     import regard.train.saves as saves
 
-    _before(saves, "save_file", send, 6)
-    _before(saves.optimise, "as_tensors", send, 2)
+    _before(saves, "write_tensors", send, 4)
+    _before(saves, "write_tensors", send, 5)
+
+
+def _twice_in_a_step(send: Send) -> None:
+    import regard.tasks.translation as translation
+    import regard.train.fit as fit
+
+    _before(translation, "sequence_loss", send, 2)
+    _before(fit, "set_rate", send, 2)
+
+
+def _in_a_validation_and_the_save_after(send: Send) -> None:
+    import regard.train.saves as saves
+
+    _in_validation(send)
+    _before(saves, "write_tensors", send, 3)
 
 
 PHASES: dict[str, Callable[[Send], None]] = {
     "pieces": _in_pieces,
     "binarising": _in_binarising,
+    "warm-up": _in_warm_up,
     "step": _in_step,
     "validation": _in_validation,
     "save": _in_save,
     "the end": _in_the_end,
 }
-AND = {"twice in a save": _twice_in_a_save}
+AND = {
+    "twice in a save": _twice_in_a_save,
+    "twice in a step": _twice_in_a_step,
+    "in a validation and the save after": _in_a_validation_and_the_save_after,
+}
 
 if __name__ == "__main__":
     serve()

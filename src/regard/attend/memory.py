@@ -112,6 +112,8 @@ class Tokens(nn.Module):
 
 def split_scope(scope: Scope, batch: int, positions: Int[Tensor, " k"]) -> tuple[Bool[Tensor, "#b k"] | None, Scope]:
     """Padding, answered once for all queries (None = there is none), and what else limits who sees what."""
+    if scope is everything:
+        return None, everything
     scope.check(batch, len(positions))
     visible, rest, two_queries = None, everything, positions.new_tensor([0, 1])
     for part in scope.conjuncts:

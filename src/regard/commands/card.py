@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from regard.recipe import load
+from regard.recipe import of_run
 from regard.tasks.settings import TextData
 from regard.train.folder import read_manifest
 
 
 def card(run: Path) -> str:
     """README.md of a run folder, with the front matter that model hubs read."""
-    recipe = load(run / "recipe.toml")
+    recipe = of_run(run, trust_code=True)  # it is told, not built
     data = recipe.sections()["data"]
     assert isinstance(data, TextData)
     manifest = read_manifest(run)

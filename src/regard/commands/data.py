@@ -27,7 +27,7 @@ def check(args: Sequence[str]) -> int:
     more = [("recipe", RECIPE, field(default=None))]
     asked, _ = recipes.asked(recipe, args, more, others, prog="regard data check", description=CHECK)
     data: Any = recipes.located(with_text(asked)).sections()["data"]
-    from regard.tasks.parallel_text import languages, texts_of
+    from regard.tasks.texts import languages, texts_of
     from regard.text.check import report
 
     console = Console()

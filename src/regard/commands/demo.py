@@ -29,11 +29,10 @@ def demo(run: Path = Path("runs/dates")) -> int:
 
     console = Console(highlight=False, soft_wrap=True)
     for result in Translator.load(run)(SENTENCES, attention=True):
-        source = "".join(result.source).replace("\u2581", " ").strip()
-        console.print(f"\n{source}  →  {result.text}", markup=False)
+        console.print(f"\n{result.source}  →  {result.text}", markup=False)
         if result.attention is not None:
             mean = result.attention.mean((0, 1))
-            for line in alignment(mean, result.target, result.source):
+            for line in alignment(mean, result.tokens, result.source_tokens):
                 console.print("  " + line, markup=False)
     scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
     exact, strange = (100 * scores[split]["exact"] for split in ("test", "held_out"))

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from regard.commands.train import train
+from regard.files import no_way_out
 from regard.recipe import Recipe, TranslationRecipe
 from regard.tasks.parallel_text import Older, ParallelText, is_ready
 from regard.train.folder import model_of, write
+from regard.train.ranks import Ranks
 from regard.train.signals import AGAIN, Stop, Stopped
 
 
@@ -20,9 +22,10 @@ def finetune(recipe: Recipe, old: Path, run: Path, fresh: bool = False, share: f
     if not 0 <= share < 1:
         raise ValueError(f"--share is the old text's part of everything, 0 up to 1; got {share}")
     assert isinstance(recipe, TranslationRecipe)
+    no_way_out(old)
     model_of(old)
     code = train(recipe, run, fresh, Older(old, share))
-    if code == 0:
+    if code == 0 and Ranks.named().first:
         with Stop() as stop:
             try:
                 with stop.interruptible():

@@ -11,8 +11,10 @@ import tyro
 from rich.console import Console
 
 import regard.recipe as recipes  # not `from regard`: that looks among the names of the heart, and imports torch
+from regard.files import quoted, shown
 from regard.recipe import TASKS, Recipe, TranslationRecipe
 from regard.toml import kinds
+from regard.train.ranks import Ranks
 
 RECIPE = Annotated[
     str | None,
@@ -31,6 +33,11 @@ FRESH = Annotated[
 OLD = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN", help="The run to start from.")]
 SHARE = Annotated[
     float, tyro.conf.arg(help="Share of the old text among the new, so that what was learned is not forgotten.")
+]
+TRUST = Annotated[
+    bool,
+    tyro.conf.FlagCreatePairsOff,
+    tyro.conf.arg(help="Run the code of mechanisms that the old run takes from a file (file.py:function)."),
 ]
 
 TRAIN = """Train a model from a recipe, from your own text, or both. The same command again goes on where it stopped.
@@ -57,7 +64,7 @@ def train(args: Sequence[str]) -> int:
         chosen = _chosen_for(asked)
         _say(f"No recipe was named: {chosen} suits the size of this text (`regard recipes show {chosen}`).")
         asked, given = recipes.asked(recipes.load(chosen), args, more, **told)
-    found = recipes.located(with_text(asked))
+    found = recipes.located(with_text(_named_here(asked, args)))
     from regard.commands import train as training
 
     return training.train(cast(TranslationRecipe, found), given.run, given.fresh)
@@ -66,12 +73,13 @@ def train(args: Sequence[str]) -> int:
 def finetune(args: Sequence[str]) -> int:
     """Train a finished model further on other text."""
     name = recipe_in(args)
-    recipe = _starting_from(Path(name)) if name else recipes.load("transformer-tiny")
+    recipe = _starting_from(Path(name), "--trust-code" in args) if name else recipes.load("transformer-tiny")
     more = [
         ("old", OLD, field()),
         ("run", RUN, field()),
         ("fresh", FRESH, field(default=False)),
         ("share", SHARE, field(default=0.2)),
+        ("trust_code", TRUST, field(default=False)),
     ]
     asked, given = recipes.asked(recipe, args, more, without=("model",), prog="regard finetune", description=FINETUNE)
     found = recipes.located(with_text(asked))
@@ -80,12 +88,25 @@ def finetune(args: Sequence[str]) -> int:
     return tuning.finetune(cast(TranslationRecipe, found), given.old, given.run, given.fresh, given.share)
 
 
-def _starting_from(run: Path) -> Recipe:
+def _named_here(recipe: Recipe, args: Sequence[str]) -> Recipe:
+    """The recipe, if each file whose code it would run was named on the command line, and not by a file alone."""
+    typed = {arg.split("=")[0].replace("_", "-") for arg in args}
+    for name, value in recipes.code_of(recipe).items():
+        option = f"--{name.replace('_', '-')}"
+        if option not in typed:
+            raise ValueError(
+                f"the recipe's {name} = {quoted(value)} would run the code in that file; "
+                f"if you know what it does, say so here: {option} {shown(value)}"
+            )
+    return recipe
+
+
+def _starting_from(run: Path, trust_code: bool) -> Recipe:
     """The recipe of a run, for a shorter training with a smaller rate, and without its data."""
     from regard.train.folder import read_manifest
 
     read_manifest(run)
-    recipe = recipes.without_data(recipes.load(run / "recipe.toml"))
+    recipe = recipes.without_data(recipes.of_run(run, trust_code))
     shorter = {"steps": 1000, "warmup": 100, "rate": recipe.train.rate / 5, "save_every": 100}
     return recipe.with_sections({"train": recipe.train.model_copy(update=shorter)})
 
@@ -101,6 +122,8 @@ def _chosen_for(recipe: Recipe) -> str:
 
 
 def _say(line: str) -> None:
+    if not Ranks.named().first:
+        return
     Console(stderr=True).print(line, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -139,7 +162,7 @@ def with_text(recipe: Recipe) -> Recipe:
 
 def _values_taken() -> dict[str, int]:
     """How many words follow each option; one where it is not said here."""
-    takes = dict.fromkeys(("-h", "--help", "--fresh", "--no-fresh"), 0)
+    takes = dict.fromkeys(("-h", "--help", "--fresh", "--no-fresh", "--trust-code"), 0)
     for recipe in TASKS.values():
         for section, info in recipe.model_fields.items():
             for kind in kinds(info.annotation):

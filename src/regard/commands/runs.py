@@ -1,17 +1,23 @@
-"""`regard info`: a run folder, read without torch."""
+"""`regard info`: a run folder, read without torch. Whoever made it, it is told in plain words or refused."""
 
 from __future__ import annotations
 
-import json
 import math
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from regard.files import json_object, leads_out, plain_text, shown
 from regard.train.folder import MANIFEST, NotARun, read_manifest
+from regard.train.header import header
+from regard.train.listed import figures
+
+LINE = 2**16  # bytes of the longest line of a log that is read
 
 
 def info(run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]) -> None:
@@ -22,7 +28,7 @@ def info(run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")
     """
     table = Table(box=None, pad_edge=False, show_header=False)
     for what, told in facts(run).items():
-        table.add_row(what, told)
+        table.add_row(Text(shown(what)), Text(shown(told, 2000)))
     Console().print(table)
 
 
@@ -33,7 +39,7 @@ def facts(run: Path) -> dict[str, str]:
     if not (run / "recipe.toml").is_file():
         read_manifest(run)  # says what is wrong with the folder
         raise NotARun(f"{run} has no recipe.toml; copy the run as a whole")
-    recipe = recipes.load(run / "recipe.toml")
+    recipe = recipes.of_run(run, trust_code=True)  # it is told, not built
     model = recipe.sections()["model"]
     chosen = {key: value for key, value in model if key == "kind" or value != type(model).model_fields[key].default}
     found = {
@@ -48,17 +54,22 @@ def facts(run: Path) -> dict[str, str]:
 
 
 def _data(run: Path) -> str:
-    ready = _json(run / "data" / "ready.json")
-    return f"{ready['pairs']:,} pairs of {ready['where']}" if "pairs" in ready else "not made ready yet"
+    ready = _json(run, "data/ready.json")
+    return f"{_count(ready, 'pairs'):,} pairs of {ready.get('where')}" if "pairs" in ready else "not made ready yet"
 
 
 def _trained(run: Path, steps: int) -> str:
-    log = run / "log.jsonl"
-    lines = log.read_text(encoding="utf-8").split("\n")[:-1] if log.is_file() else []  # the last is being written
-    last = json.loads(lines[-1]) if lines else {}
+    last = last_logged(run)
     done = (run / "scores.json").is_file()
     state = "finished" if done else "not finished: the same `regard train` command goes on"
-    return f"step {last.get('step', 0):,} of {steps:,}, epoch {last.get('epoch', 0)}; {state}"
+    return f"step {_count(last, 'step'):,} of {steps:,}, epoch {_count(last, 'epoch')}; {state}"
+
+
+def last_logged(run: Path) -> dict[str, Any]:
+    """The last whole line of the log: how far it is."""
+    lines = _end(run, "log.jsonl").split("\n")[:-1]  # what follows is being written
+    last = _object(run / "log.jsonl", lines[-1]) if lines else {}
+    return {**last, "step": _count(last, "step")}
 
 
 def _best(run: Path) -> dict[str, str]:
@@ -66,34 +77,64 @@ def _best(run: Path) -> dict[str, str]:
     if not (run / MANIFEST).is_file():
         return {"best": "no model yet"}
     manifest = read_manifest(run)
+    model = str(manifest.get("model", ""))
     scores = {f"scores on {split} text": _figures(of) for split, of in _scores(run, manifest).items() if of}
-    file = run / str(manifest["model"])
-    weights = {"parameters": f"{parameters(file):,}"} if file.is_file() else {}
-    return {"best": f"step {manifest['step']:,}, in {manifest['model']}", **scores, **weights}
+    weights = {"parameters": f"{parameters(run / model):,}"} if (run / model).is_file() else {}
+    return {"best": f"step {manifest.get('step', 0):,}, in {model}", **scores, **weights}
 
 
 def _scores(run: Path, manifest: dict[str, Any]) -> dict[str, dict[str, float]]:
-    told = _json(run / "scores.json")
-    return {"validation": manifest["measured"], **{key: told[key] for key in told if key not in ("step", "valid")}}
+    told = _json(run, "scores.json")
+    splits = {key: told[key] for key in told if key not in ("step", "valid")}
+    try:
+        return {"validation": manifest.get("measured", {}), **{key: figures(of) for key, of in splits.items()}}
+    except ValueError as error:
+        raise NotARun(f"{run / 'scores.json'}: {error}; restore it from a copy or train anew") from None
 
 
 def parameters(file: Path) -> int:
     """How many weights a file of safetensors holds, from its header alone; one that is tied is there once."""
-    with file.open("rb") as content:
-        length = int.from_bytes(content.read(8), "little")
-        header = json.loads(content.read(length))
-    return sum(math.prod(told["shape"]) for name, told in header.items() if name != "__metadata__")
+    return sum(math.prod(told.shape) for told in header(file).values())
 
 
-def _figures(figures: dict[str, float]) -> str:
-    return ", ".join(f"{name} {value:.4g}" for name, value in figures.items())
+def _figures(named: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:.4g}" for name, value in named.items())
 
 
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+def _json(run: Path, name: str) -> dict[str, Any]:
+    """A small file of a run; nothing where there is none."""
+    path = run / name
+    if not os.path.lexists(path):
         return {}
+    _own(run, path)
+    return _object(path, plain_text(path))
+
+
+def _object(path: Path, text: str) -> dict[str, Any]:
+    try:
+        return json_object(text)
     except ValueError as error:
-        raise NotARun(f"{path}: not readable as JSON ({error}); restore it from a copy or train anew") from None
-    return found if isinstance(found, dict) else {}
+        why = shown(str(error))
+        raise NotARun(f"{path}: not readable as JSON ({why}); restore it from a copy or train anew") from None
+
+
+def _end(run: Path, name: str) -> str:
+    """The end of a file, which may be long; nothing where there is none."""
+    path = run / name
+    if not path.is_file():
+        return ""
+    _own(run, path)
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - LINE))
+        return file.read(LINE).decode("utf-8", "replace")
+
+
+def _own(run: Path, path: Path) -> None:
+    if leads_out(run, path):
+        raise NotARun(f"{path} is a link that leads out of {run}; put the file itself there")
+
+
+def _count(told: dict[str, Any], name: str) -> int:
+    """A number from a file, 0 where it is none."""
+    value = told.get(name, 0)
+    return value if type(value) is int and abs(value) < 10**18 else 0

@@ -98,3 +98,16 @@ class TrainingScreen(AbstractContextManager["TrainingScreen"]):
             self._bar.start()
             self._task = self._bar.add_task("training", total=1.0, told=told)
         self._bar.update(self._task, completed=share, told=told)
+
+
+class Quiet(TrainingScreen):
+    """For ranks that are not the first: it has said it all."""
+
+    def say(self, line: str) -> None:
+        """Nothing."""
+
+    def phase(self, name: str) -> None:
+        """Nothing."""
+
+    def update(self, progress: Progress, update: Update) -> None:
+        """Nothing."""

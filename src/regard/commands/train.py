@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard import __version__
-from regard.commands.screen import TrainingScreen
-from regard.recipe import Recipe, TranslationRecipe, dump, load
+from regard.commands.screen import Quiet, TrainingScreen
+from regard.files import no_way_out
+from regard.recipe import Recipe, TranslationRecipe, dump, of_run
 from regard.tasks.parallel_text import Older, is_ready
 from regard.text.read import digest
 from regard.train.folder import NotARun, model_of, one_process, read_manifest, relist, write
 from regard.train.precision import Precision, choose
+from regard.train.ranks import ALONE, RankLost, Ranks
 from regard.train.signals import AGAIN, Stop, Stopped
 
 if TYPE_CHECKING:
@@ -26,7 +32,10 @@ FREE = {
     "train.minutes",
     "train.patience",
     "train.keep",
+    "train.device",
     "train.threads",
+    "train.shard",
+    "train.wait",
 }  # may change between sessions
 MADE = (
     "saves/*",
@@ -49,27 +58,62 @@ MADE = (
 def train(recipe: Recipe, run: Path, fresh: bool = False, older: Older | None = None) -> int:
     """Train until it is done, or a signal comes; the exit code says which. An older run gives the first weights."""
     assert isinstance(recipe, TranslationRecipe)
-    _is_run_or_new(run)
-    with one_process(run), Stop() as stop, TrainingScreen(recipe.train) as screen:
+    named = Ranks.named()
+    with Stop() as stop, (TrainingScreen if named.first else Quiet)(recipe.train) as screen:
         try:
-            if fresh:
-                _clear(run)
             with stop.interruptible():
-                _same_recipe(recipe, run, screen)
-                precision = choose(recipe.train.precision, recipe.model.width)
-                task, threads = prepared(recipe, run, screen, older)
-            done = _trained(recipe, task, run, precision, threads, screen, stop)
+                precision = choose(recipe.train.precision, recipe.model.width, recipe.train.device)
+            with named.joined(stop, recipe.train.wait, precision.device) as ranks, _held(run, ranks):
+                if fresh and ranks.first and not ranks.again:
+                    _clear(run)
+                with stop.interruptible():
+                    _agreed(recipe, run, precision, ranks)
+                    if ranks.first:
+                        _same_recipe(recipe, run, screen)
+                    task, threads = prepared(recipe, run, screen, older, ranks, precision.device)
+                done = _trained(recipe, task, run, precision, threads, screen, stop, ranks)
         except Stopped as stopped:
             screen.say(f"stopped by {stopped}; nothing is lost: run the same command to go on")
             return AGAIN
+        except RankLost as lost:
+            told = f"rank {named.rank}: {lost}; what was saved is whole: run the same command to go on"
+            print(f"regard: {told}", file=sys.stderr)
+            return AGAIN
+        except (ValueError, OSError) as error:
+            if named.first:
+                raise
+            raise ValueError(f"rank {named.rank}: {error}") from error
     return 0 if done else AGAIN
 
 
+@contextmanager
+def _held(run: Path, ranks: Ranks) -> Iterator[None]:
+    """The first rank holds the folder for all."""
+    if not ranks.first:
+        yield
+        return
+    _is_run_or_new(run)
+    with one_process(run):
+        yield
+
+
+def _agreed(recipe: TranslationRecipe, run: Path, precision: Precision, ranks: Ranks) -> None:
+    """All ranks must have been started with the same settings, and train alike."""
+    if ranks.size == 1:
+        return
+    mine = {"settings": hashlib.sha256(dump(recipe, run).encode()).hexdigest(), "precision": precision.name}
+    for rank, other in enumerate(said := ranks.gather(mine)):
+        for what, value in other.items():
+            if value != said[0][what]:
+                raise ValueError(f"rank {rank} has other {what} than rank 0; start all with the same arguments")
+
+
 def prepared(
-    recipe: TranslationRecipe, run: Path, screen: TrainingScreen, older: Older | None = None
-) -> tuple[Translation, int]:
-    """The task, its data ready; torch is imported here and told how many threads to use."""
-    threads = recipe.train.threads or os.cpu_count() or 1
+    recipe: TranslationRecipe, run: Path, screen: TrainingScreen, older: Older | None = None, ranks: Ranks = ALONE,
+    device: str = "cpu",
+) -> tuple[Translation, int]:  # fmt: skip
+    """The task, its data made ready by the first rank; torch is imported here and told how many threads to use."""
+    threads = recipe.train.threads or max(1, (os.cpu_count() or 1) // ranks.beside)
     import torch
 
     from regard.tasks.translation import Translation
@@ -78,15 +122,19 @@ def prepared(
     settings = recipe.train
     task = Translation(
         recipe.data, recipe.model, recipe.search, settings.batch_tokens, settings.smoothing, settings.seed, threads,
-        screen.say, older,
+        screen.say, older, device,
     )  # fmt: skip
+    if not ranks.first:
+        ranks.tell()  # what is there when this comes is only opened
     task.prepare(run)
+    if ranks.first:
+        ranks.tell()
     return task, threads
 
 
 def _trained(
     recipe: TranslationRecipe, task: Translation, run: Path, precision: Precision, threads: int,
-    screen: TrainingScreen, stop: Stop,
+    screen: TrainingScreen, stop: Stop, ranks: Ranks,
 ) -> bool:  # fmt: skip
     import torch
 
@@ -95,7 +143,8 @@ def _trained(
 
     files = ["recipe.toml", *sorted(f"pieces/{path.name}" for path in (run / "pieces").glob("*.model"))]
     about = {"torch": torch.__version__, "threads": threads, "precision": precision.name, "regard": __version__}
-    session = Run(task, recipe.train, run, precision, screen, files, about)
+    about |= {"ranks": ranks.size, "device": precision.device}
+    session = Run(task, recipe.train, run, precision, screen, files, about, ranks=ranks)
     if session.resume():
         at = session.progress
         screen.say(f"resumed at step {at.step}, batch {at.index} of epoch {at.epoch}")
@@ -106,7 +155,9 @@ def _trained(
     if not session.train(stop):
         return False
     with stop.interruptible():
-        _finish(session, run, screen)
+        if ranks.first:
+            _finish(session, run, screen)
+        ranks.tell()
     return True
 
 
@@ -115,7 +166,7 @@ def _announce(recipe: TranslationRecipe, session: Run, screen: TrainingScreen) -
     text, precision = session.task.text, session.precision  # type: ignore[attr-defined]
     screen.say(
         f"{len(text.train):,} pairs, {len(text.source):,} pieces, {count:,} weights, {precision.name} "
-        f"({precision.why}), {session.about['threads']} threads, seed {recipe.train.seed}"
+        f"({precision.why}), {session.ranks.told}{session.about['threads']} threads, seed {recipe.train.seed}"
     )
 
 
@@ -139,7 +190,7 @@ def _same_recipe(recipe: TranslationRecipe, run: Path, screen: TrainingScreen) -
     """A run goes on with what it began with; what may change is said, what may not is refused."""
     path = run / "recipe.toml"
     if path.exists() and (is_ready(run) or any(run.glob("saves/[0-9]*"))):  # else nothing was made with it
-        changed = differences(load(path), recipe)
+        changed = differences(of_run(run, trust_code=True), recipe)  # it is compared, not built
         same_text = _same_text(run, changed)
         bound = {
             name: values
@@ -183,7 +234,8 @@ def differences(old: Any, new: Any) -> dict[str, tuple[Any, Any]]:
 
 
 def _is_run_or_new(run: Path) -> None:
-    """Refuse a folder that is something else: files of a run have common names."""
+    """Refuse a folder that is something else: files of a run have common names, and links lead elsewhere."""
+    no_way_out(run)
     if run.is_dir() and not (run / "recipe.toml").is_file():
         if any(not path.name.startswith(".") for path in run.iterdir()):
             raise NotARun(f"{run} has files in it, but no recipe.toml, so it is not a run; give another --run")

@@ -32,6 +32,10 @@ class Seq2Seq(nn.Module, ABC):
     output: nn.Linear
     longest: int | None = None
     """The most words it can say, where there is a limit."""
+    longest_source: int | None = None
+    """The most words it can read, where there is a limit."""
+    reads_at_once: bool = False
+    """Whether all words of a source go through a map in one product, so that one source makes many rows."""
 
     @abstractmethod
     def states(self, source: Ids, lengths: Lengths, before: Int[Tensor, "b t"]) -> Float[Tensor, "b t m"]:
@@ -48,6 +52,10 @@ class Seq2Seq(nn.Module, ABC):
     @abstractmethod
     def sights(self) -> list[Mechanism]:
         """The mechanisms that look at the source, bottom to top: what an alignment is read from."""
+
+    def blocks(self) -> list[nn.Module]:
+        """Parts that are only ever called as a whole."""
+        return []
 
     def forward(self, source: Ids, lengths: Lengths, before: Int[Tensor, "b t"]) -> Float[Tensor, "b t v"]:
         """Scores of every next word."""

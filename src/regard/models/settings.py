@@ -8,20 +8,22 @@ from pydantic import Field
 
 from regard.settings import Section
 
+DEEPEST, WIDEST = 1_000, 65_536  # what a stranger's recipe may ask for; beyond any model there is
+
 
 class TransformerModel(Section):
     """Vaswani et al. 2017, with the choices made since."""
 
     kind: Literal["transformer"] = "transformer"
-    encoder_layers: int = Field(4, ge=1)
+    encoder_layers: int = Field(4, ge=1, le=DEEPEST)
     """Layers of the encoder."""
-    decoder_layers: int = Field(4, ge=1)
+    decoder_layers: int = Field(4, ge=1, le=DEEPEST)
     """Layers of the decoder; one is enough for a fast translator with a deep encoder."""
-    width: int = Field(128, ge=1)
+    width: int = Field(128, ge=1, le=WIDEST)
     """Numbers per token (d_model)."""
-    heads: int = Field(4, ge=1)
+    heads: int = Field(4, ge=1, le=WIDEST)
     """Heads of each attention."""
-    feedforward: int = Field(256, ge=1)
+    feedforward: int = Field(256, ge=1, le=WIDEST)
     """Width inside the feed-forward network."""
     activation: Literal["relu", "gelu", "swiglu"] = "relu"
     """Between the two feed-forward maps; swiglu is gated."""
@@ -29,7 +31,7 @@ class TransformerModel(Section):
     """Where layer normalisation stands: before each sub-layer, or after its residual as in the paper."""
     positions: Literal["sinusoid", "learned", "none"] = "sinusoid"
     """How a token knows its place."""
-    longest: int = Field(1024, ge=1)
+    longest: int = Field(1024, ge=1, le=WIDEST)
     """Places of a learned table; sinusoids need no limit."""
     tied: Literal["all", "output", "none"] = "all"
     """Which embeddings are one table: source, target and output; target and output; or none."""
@@ -53,11 +55,11 @@ class RecurrentModel(Section):
     kind: Literal["recurrent"] = "recurrent"
     cell: Literal["lstm", "gru", "rnn"] = "gru"
     """The recurrent cell."""
-    layers: int = Field(1, ge=1)
+    layers: int = Field(1, ge=1, le=DEEPEST)
     """Layers of encoder and decoder."""
-    width: int = Field(256, ge=1)
+    width: int = Field(256, ge=1, le=WIDEST)
     """Hidden units of the decoder, and of each direction of the encoder."""
-    embedding: int = Field(256, ge=1)
+    embedding: int = Field(256, ge=1, le=WIDEST)
     """Width of word embeddings."""
     bidirectional: bool = True
     """Read the source both ways."""
@@ -67,7 +69,7 @@ class RecurrentModel(Section):
     """A mechanism of the catalogue, file.py:function of your own, or none: then the last state is all there is."""
     select: str | None = None
     """Another selection for that mechanism: softmax, sparsemax, hard, ..."""
-    reach: int = Field(10, ge=1)
+    reach: int = Field(10, ge=1, le=WIDEST)
     """Half the window of local attention."""
     wiring: Literal["before", "after"] = "before"
     """Look with the previous state and feed the cell (Bahdanau), or look after the cell with the current (Luong)."""
@@ -81,7 +83,7 @@ class RecurrentModel(Section):
     """Which embeddings are one table: source, target and output; target and output; or none."""
     dropout: float = Field(0.3, ge=0, lt=1)
     """Share of embeddings and read-outs left out while training."""
-    longest: int = Field(256, ge=1)
+    longest: int = Field(256, ge=1, le=WIDEST)
     """Places of location-based attention."""
 
 

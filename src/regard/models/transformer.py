@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 import torch
@@ -32,6 +32,7 @@ from regard.models.blocks import (
     embedding,
     output,
 )
+from regard.models.cache import Cache, Decoding, Said, Shared, Together, can_share
 from regard.models.mechanisms import mechanism, minds_the_past
 from regard.models.seq2seq import Ids, Lengths, Seq2Seq, State
 from regard.models.settings import TransformerModel
@@ -51,23 +52,6 @@ class EncoderLayer(nn.Module):
         return self.around_feedforward(x, self.feedforward)  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True)
-class Cache:
-    """What one decoder layer looks at: the target so far, and the source; and the weights, for parts that ask."""
-
-    own: Memory | None
-    source: Memory
-    words: Rows | None = None
-    own_past: Past | None = None
-    source_past: Float[Tensor, "b h u s"] | None = None  # within a step one look behind
-
-    def pick(self, rows: Int[Tensor, " b2"], same_sources: bool) -> Cache:
-        """These rows; the source's part need not move where every row keeps its source."""
-        own = None if self.own is None else self.own.pick(rows)
-        kept = (None if x is None else x[rows] for x in (self.words, self.own_past, self.source_past))
-        return Cache(own, self.source if same_sources else self.source.pick(rows), *kept)
-
-
 class DecoderLayer(nn.Module):
     """Each target token looks at those before it, then at the source, then thinks for itself."""
 
@@ -80,6 +64,7 @@ class DecoderLayer(nn.Module):
         # A changed memory (compressed, or with tokens in front) cannot grow: it is made anew from the words so far.
         self.keeps_memory = not (isinstance(own, Heads) and own.on_memory is not None)
         self.own_is_mindful, self.cross_is_mindful = minds_the_past(own), minds_the_past(cross)
+        self.shares = self.keeps_memory and can_share(own, (everything, causal)) and can_share(cross)
 
     def forward(self, x: Rows, cache: Cache, at: int = 0) -> tuple[Rows, Cache]:
         """Tokens at places `at ...`, and the cache with them in it."""
@@ -106,6 +91,20 @@ class DecoderLayer(nn.Module):
         x = self.around_cross(x, look_across)
         return self.around_feedforward(x, self.feedforward), cache
 
+    def step(self, x: Float[Tensor, "s w m"], shared: Shared, scope: Scope) -> tuple[Rows, Shared]:
+        """One more token for each hypothesis of each source, side by side."""
+
+        def look_back(y: Rows) -> Rows:
+            nonlocal shared
+            newer = self.own.memory(y)
+            shared = Shared(Said.first(newer) if shared.said is None else shared.said.then(newer), shared.source)
+            assert shared.said is not None
+            return self.own(y, shared.said.memory(scope), shared.said.used)  # type: ignore[no-any-return]
+
+        x = self.around_own(x, look_back)
+        x = self.around_cross(x, lambda y: self.cross(y, shared.source))
+        return self.around_feedforward(x, self.feedforward), shared
+
     def _grown(self, cache: Cache, y: Rows, at: int) -> Cache:
         if self.keeps_memory:
             newer = self.own.memory(y, scope=causal, start=at)
@@ -123,23 +122,10 @@ def _mindful_look(
     return seen.context, seen.weights if past is None else torch.cat((past, seen.weights), 2)
 
 
-@dataclass(frozen=True)
-class Decoding:
-    """How far a translation is: a cache per layer, which source each row translates, and the next place."""
-
-    layers: tuple[Cache, ...]
-    owners: Int[Tensor, " b"]
-    at: int = 0
-
-    def pick(self, rows: Int[Tensor, " b2"]) -> Decoding:
-        """These hypotheses."""
-        owners = self.owners[rows]
-        same = torch.equal(owners, self.owners)
-        return Decoding(tuple(layer.pick(rows, same) for layer in self.layers), owners, self.at)
-
-
 class Transformer(Seq2Seq):
     """Vaswani et al. 2017, Attention Is All You Need; any mechanism in each of its three places."""
+
+    reads_at_once = True
 
     def __init__(
         self,
@@ -155,6 +141,8 @@ class Transformer(Seq2Seq):
         self.encoder, self.decoder = nn.ModuleList(encoder), nn.ModuleList(decoder)
         self.encoder_norm, self.decoder_norm = norm(), norm()
         self.longest = min(_limits(target, self.decoder), default=None)
+        self.longest_source = len(source.places.table) if isinstance(source.places, LearnedPlaces) else None
+        self.shares = all(cast(DecoderLayer, layer).shares for layer in self.decoder)
 
     def states(self, source: Ids, lengths: Lengths, before: Int[Tensor, "b t"]) -> Float[Tensor, "b t m"]:
         state = self.start(source, lengths)
@@ -169,13 +157,22 @@ class Transformer(Seq2Seq):
         caches = tuple(Cache(None, sight.memory(x, scope=scope)) for sight in self.sights())
         return Decoding(caches, torch.arange(len(source), device=source.device))
 
-    def step(self, state: State, words: Int[Tensor, " b"]) -> tuple[Float[Tensor, "b v"], Decoding]:
-        assert isinstance(state, Decoding)
-        x, state = self._decode(words.unsqueeze(1), state)
-        return self.output(x[:, -1]), state
+    def step(self, state: State, words: Int[Tensor, " b"]) -> tuple[Float[Tensor, "b v"], Decoding | Together]:
+        assert isinstance(state, Decoding | Together)
+        if isinstance(state, Decoding) and not (self.shares and state.at == 0 and not torch.is_grad_enabled()):
+            x, state = self._decode(words.unsqueeze(1), state)
+            return self.output(x[:, -1]), state
+        if isinstance(state, Decoding):
+            state = Together(tuple(Shared(None, cache.source) for cache in state.layers))
+        x, together = self._decode_together(words, state)
+        return self.output(x.flatten(0, 1)), together
 
     def sights(self) -> list[Mechanism]:
         return [cast(DecoderLayer, layer).cross for layer in self.decoder]
+
+    def blocks(self) -> list[nn.Module]:
+        """A decoder layer is none: its look at the source is prepared before it is called."""
+        return [*self.encoder, *(cast(DecoderLayer, layer).feedforward for layer in self.decoder)]
 
     def _decode(self, words: Ids, state: Decoding) -> tuple[Rows, Decoding]:
         x, caches = self.target(words, state.at), []
@@ -183,6 +180,15 @@ class Transformer(Seq2Seq):
             x, cache = layer(x, cache, state.at)
             caches.append(cache)
         return self.decoder_norm(x), Decoding(tuple(caches), state.owners, state.at + words.shape[1])
+
+    def _decode_together(self, words: Int[Tensor, " b"], state: Together) -> tuple[Rows, Together]:
+        x, layers = self.target(words.unsqueeze(1), state.at), []
+        x = x.view(-1, state.width, x.shape[-1])
+        state = state.next()
+        for layer, shared in zip(self.decoder, state.layers, strict=True):
+            x, shared = cast(DecoderLayer, layer).step(x, shared, state.scope)
+            layers.append(shared)
+        return self.decoder_norm(x), replace(state, layers=tuple(layers))
 
 
 def build_transformer(settings: TransformerModel, source_words: int, target_words: int) -> Transformer:

@@ -2,146 +2,163 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
-from regard.models.seq2seq import Ids, Lengths, Seq2Seq, State
+from regard.models.seq2seq import Ids, Lengths, Seq2Seq
+from regard.search.children import Children, Choose, by_bank, by_score
+from regard.search.guards import Guard, guards, prefixed
+from regard.search.lines import Lines, is_a_number, limits
+from regard.search.rank import Hypothesis as Hypothesis
+from regard.search.rank import penalty, ranked
+from regard.search.sample import Draws
 from regard.search.settings import Search
-from regard.text.ids import END, PAD, START, UNKNOWN
+from regard.search.steady import steadily
+from regard.search.wishes import NOTHING, Wish
+from regard.text.ids import END
 
 
-@dataclass(frozen=True)
-class Hypothesis:
-    """A finished translation: its words without END, the sum of their log-probabilities, and what it is ranked by."""
+def search(
+    model: Seq2Seq, source: Ids, lengths: Lengths, settings: Search, wishes: Sequence[Wish] | None = None
+) -> list[list[Hypothesis]]:
+    """Hypotheses for each row of the source, best first: `nbest` where there are so many, and perhaps more.
 
-    words: tuple[int, ...]
-    log_prob: float
-    score: float
-    complete: bool = True
-    """False where the limit of words was reached before END."""
-
-
-def search(model: Seq2Seq, source: Ids, lengths: Lengths, settings: Search) -> list[list[Hypothesis]]:
-    """The best hypotheses for each row of the source, best first. Beam 1 is greedy.
-
-    A sentence is done when no live hypothesis can still become the best: log-probabilities only fall, and the length
-    penalty is largest at the limit. Once as many are finished as the beam is wide, a live one must be ahead as it is:
-    several poor ones that ended early do not end the search before the best.
+    A sentence is done when no live hypothesis can still become one of those wanted: log-probabilities only fall, and
+    the length penalty is largest at the limit. Once as many are finished as the beam is wide, a live one must be
+    ahead as it is: several poor ones that ended early do not end the search before the best. Beam 1 is greedy.
     """
-    with torch.no_grad():
-        return _Beams(model, source, lengths, settings).run()
+    wishes = [NOTHING] * len(source) if wishes is None else list(wishes)
+    if len(wishes) != len(source):
+        raise ValueError(f"{len(wishes)} wishes for {len(source)} sentences; give one for each")
+    found: list[list[Hypothesis]] = [[] for _ in wishes]
+    with torch.no_grad(), steadily(model) as least:
+        for rows, wide in _alike(settings, wishes):
+            some, sizes, asked = source[rows], lengths[rows], [wishes[row] for row in rows]
+            if wide.sample:
+                answers = Draws(Lines(model, some, sizes, least), some, sizes, wide, asked).run()
+            else:
+                answers = _Beams(Lines(model, some, sizes, least), sizes, wide, asked).run()
+            for row, answer in zip(rows, answers, strict=True):
+                found[row] = answer
+    return found
 
 
-def penalty(length: int | Tensor, power: float) -> float | Tensor:
-    """By what log p is divided. Wu et al. 2016: ((5 + length) / 6) ^ power."""
-    return ((5 + length) / 6) ** power
+def _alike(settings: Search, wishes: Sequence[Wish]) -> Iterator[tuple[list[int], Search]]:
+    """Sentences to be searched together. Phrases need room: a hypothesis more for each of their pieces."""
+    widths: dict[int, list[int]] = {}
+    for row, wish in enumerate(wishes):
+        widths.setdefault(sum(map(len, wish.phrases)), []).append(row)
+    for pieces, rows in widths.items():
+        if pieces and settings.sample:
+            raise ValueError("phrases that must appear cannot be drawn by chance; leave search.sample or them out")
+        yield rows, settings.model_copy(update={"beam": settings.beam + pieces})
 
 
 @dataclass
 class _Sentence:
-    """What is known of one sentence: its limit, and its finished hypotheses."""
+    """What is known of one sentence: its limit, what it wishes, and its finished hypotheses."""
 
-    row: int
     limit: int
+    wish: Wish
+    done: bool = False
     finished: list[Hypothesis] = field(default_factory=list)
 
-    def best(self) -> float:
-        return max((h.score for h in self.finished), default=-float("inf"))
+    def best(self, place: int) -> float:
+        """The score at this place of the ranking."""
+        scores = sorted((h.score for h in self.finished), reverse=True)
+        return scores[place - 1] if len(scores) >= place else -float("inf")
 
 
 class _Beams:
-    """All live hypotheses of a batch: `beam` rows a sentence, sentences leaving as they are done."""
+    """The hypotheses of a batch: `beam` rows a sentence, sentences leaving as they are done."""
 
-    def __init__(self, model: Seq2Seq, source: Ids, lengths: Lengths, settings: Search) -> None:
-        self.model, self.beam, self.power = model, settings.beam, settings.length_penalty
-        limits = (lengths * settings.longest_ratio).long() + settings.longest_extra
-        limits = limits if model.longest is None else limits.clamp_max(model.longest)
-        self.all = [_Sentence(row, int(limit)) for row, limit in enumerate(limits.tolist())]
-        self.live = list(self.all)
-        self.state: State = model.start(source, lengths)
-        self.words = source.new_full((len(source), 1), START)  # a row per hypothesis, START first
-        self.scores = torch.zeros(len(source), 1, device=source.device)  # sentences × hypotheses each
+    def __init__(self, lines: Lines, lengths: Lengths, settings: Search, wishes: Sequence[Wish]) -> None:
+        self.lines, self.settings, self.power = lines, settings, settings.length_penalty
+        self.asked = wishes
+        most = limits(lines.model, lengths, settings)
+        self.all = [_Sentence(limit, wish.fitting(limit)) for limit, wish in zip(most, wishes, strict=True)]
+        fill = [_Sentence(1, NOTHING, done=True) for _ in range(len(lines) - len(wishes))]
+        self.live = [*self.all, *fill]
+        self.scores = torch.zeros(len(lines), 1, device=lines.words.device)  # sentences × hypotheses each
+        self.rules: list[Guard] = guards(settings)
+        self.choose: Choose = by_bank if any(sentence.wish.phrases for sentence in self.all) else by_score
 
     def run(self) -> list[list[Hypothesis]]:
         length = 0
-        while self.live:
+        while not all(sentence.done for sentence in self.live):
             length += 1
-            logits, self.state = self.model.step(self.state, self.words[:, -1])
-            self._extend(_log_probs(logits), length)
-        return [sorted(sentence.finished, key=lambda h: -h.score)[: self.beam] for sentence in self.all]
+            self._extend(self.lines.next(), length)
+        return [self._answer(sentence, wish) for sentence, wish in zip(self.all, self.asked, strict=True)]
+
+    def _answer(self, sentence: _Sentence, wish: Wish) -> list[Hypothesis]:
+        found = ranked(sentence.finished)[: self.settings.beam - sum(map(len, wish.phrases))]
+        if not wish.phrases:
+            return found
+        return [Hypothesis(h.words, h.log_prob, h.score, h.complete, h.log_probs, wish.unmet(h.words)) for h in found]
 
     def _extend(self, log_probs: Float[Tensor, "r v"], length: int) -> None:
         """Every hypothesis by every word; the best go on, those with END are finished."""
-        sentences, width = self.scores.shape
-        count = log_probs.shape[1]
-        total = (self.scores.reshape(-1, 1) + log_probs).view(sentences, width * count)
-        scores, index = total.topk(min(2 * self.beam, width * count), 1)
-        origin, word = index // count, index % count
-        ended = (word == END) & (scores > -torch.inf)
-        in_beam = torch.arange(scores.shape[1], device=scores.device) < self.beam
-        self._finish(ended & in_beam, origin, scores, length)
-        order = torch.argsort(ended.int(), dim=1, stable=True)[:, : self.beam]  # live ones first, still best first
-        scores, origin, word, ended = (x.gather(1, order) for x in (scores, origin, word, ended))
-        scores = scores.masked_fill(ended, -torch.inf)
-        going = self._going(scores, origin, word, length)
-        self._pick(going, scores, origin, word)
+        wishes = [sentence.wish for sentence in self.live]
+        rooms = [sentence.limit - length for sentence in self.live]
+        raw = log_probs.clone() if self.choose is by_bank else log_probs
+        prefixed(log_probs, self.lines.words, wishes, self.rules)
+        found = self.choose(self.scores, raw, log_probs, self.lines, self.settings, wishes, rooms)
+        is_a_number(found.scores)
+        ended = (found.word == END) & (found.scores > -torch.inf)
+        beam = self.settings.beam
+        in_beam = torch.arange(ended.shape[1], device=ended.device) < beam
+        self._finish(ended & in_beam, found, length)
+        order = torch.argsort(ended.int(), dim=1, stable=True)[:, :beam]  # live ones first, still best first
+        found, ended = found.gather(order), ended.gather(1, order)
+        scores = found.scores.masked_fill(ended, -torch.inf)
+        going = self._going(scores, found, length)
+        kept = self.lines.enough(going, scores.shape[1])
+        if going:
+            self.lines.go_on(kept, found.origin, found.word, found.said)
+        self.live, self.scores = [self.live[place] for place in kept], scores[kept]
 
-    def _finish(self, ended: Tensor, origin: Tensor, scores: Tensor, length: int) -> None:
-        places = ended.nonzero().tolist()
-        if not places:
-            return
-        width, values = self.scores.shape[1], scores.tolist()
-        rows = [sentence * width + int(origin[sentence, rank]) for sentence, rank in places]
-        texts = self.words[rows, 1:].tolist()
-        for (sentence, rank), words in zip(places, texts, strict=True):
-            value = values[sentence][rank]
-            found = Hypothesis(tuple(words), value, float(value / penalty(length, self.power)))
-            self.live[sentence].finished.append(found)
+    def _finish(self, ended: Tensor, found: Children, length: int) -> None:
+        for place, rank in ended.nonzero().tolist():
+            if not self.live[place].done:
+                self.live[place].finished.append(self._hypothesis(place, rank, found, length))
 
-    def _going(self, scores: Tensor, origin: Tensor, word: Tensor, length: int) -> list[int]:
+    def _hypothesis(self, place: int, rank: int, found: Children, length: int) -> Hypothesis:
+        row, value = place * self.lines.width + int(found.origin[place, rank]), float(found.scores[place, rank])
+        word = int(found.word[place, rank])
+        words = (*self.lines.words[row, 1:].tolist(), *([] if word == END else [word]))
+        said = (*self.lines.said[row].tolist(), float(found.said[place, rank]))
+        return Hypothesis(words, value, float(value / penalty(length, self.power)), word == END, said)
+
+    def _going(self, scores: Tensor, found: Children, length: int) -> list[int]:
         """Which sentences are not done; those at their limit are closed as they are."""
         going, best = [], scores.amax(1).tolist()
         for place, sentence in enumerate(self.live):
-            if length >= sentence.limit:
-                self._cut(place, sentence, scores, origin, word, length)
+            if sentence.done:
                 continue
-            now = self.power < 0 or len(sentence.finished) >= self.beam
+            dead = best[place] == -float("inf")
+            if length >= sentence.limit or dead:
+                sentence.done = True
+                self._cut(place, sentence, scores, found, length)
+                continue
+            now = self.power < 0 or len(sentence.finished) >= self.settings.beam
             reachable = best[place] / float(penalty(length if now else sentence.limit, self.power))
-            if best[place] > -float("inf") and sentence.best() < reachable:
+            sentence.done = sentence.best(self.settings.nbest) >= reachable
+            if not sentence.done:
                 going.append(place)
         return going
 
-    def _cut(
-        self, place: int, sentence: _Sentence, scores: Tensor, origin: Tensor, word: Tensor, length: int
-    ) -> None:
-        """At the limit, what was not ended is kept as incomplete, if nothing else was found."""
-        if sentence.finished:
-            return
-        rank = int(scores[place].argmax())
-        row = place * self.scores.shape[1] + int(origin[place, rank])
-        value = float(scores[place, rank])
-        words = (*self.words[row, 1:].tolist(), int(word[place, rank]))
-        score = value / float(penalty(length, self.power))
-        sentence.finished.append(Hypothesis(words, value, score, complete=False))
-
-    def _pick(self, going: list[int], scores: Tensor, origin: Tensor, word: Tensor) -> None:
-        """Go on with these sentences: their hypotheses' states, words and scores."""
-        self.live = [self.live[place] for place in going]
-        if not going:
-            return
-        kept = torch.tensor(going, device=scores.device)
-        rows: Int[Tensor, " r"] = (kept[:, None] * self.scores.shape[1] + origin[kept]).flatten()
-        same = torch.equal(rows, torch.arange(len(self.words), device=rows.device))
-        self.state = self.state if same else self.state.pick(rows)
-        self.scores = scores[kept]
-        self.words = torch.cat((self.words[rows], word[kept].reshape(-1, 1)), 1)
-
-
-def _log_probs(logits: Float[Tensor, "r v"]) -> Float[Tensor, "r v"]:
-    """Of words that may be said: padding, START and the unknown may not."""
-    log_probs = torch.log_softmax(logits.float(), 1)
-    log_probs[:, [PAD, START, UNKNOWN]] = -torch.inf
-    return log_probs
+    def _cut(self, place: int, sentence: _Sentence, scores: Tensor, found: Children, length: int) -> None:
+        """At the limit, what was not ended is kept as incomplete, if too few were found."""
+        for rank, score in enumerate(scores[place].tolist()):  # best first
+            if len(sentence.finished) < self.settings.nbest and score > -float("inf"):
+                sentence.finished.append(self._hypothesis(place, rank, found, length))
+        if not sentence.finished:  # nothing may follow at all: what was said so far
+            row = place * self.lines.width + int(self.scores[place].argmax())
+            words, said = self.lines.words[row, 1:].tolist(), self.lines.said[row].tolist()
+            value = float(self.scores[place].max())
+            score = float(value / penalty(max(1, len(words)), self.power))
+            sentence.finished.append(Hypothesis(tuple(words), value, score, False, tuple(said)))

@@ -11,6 +11,8 @@ import torch
 from regard.models.seq2seq import Seq2Seq
 from regard.search.beam import Hypothesis, search
 from regard.search.settings import Search
+from regard.search.steady import whole_blocks
+from regard.search.wishes import Wish
 from regard.text.batch import padded
 from regard.text.pieces import Pieces
 
@@ -26,19 +28,31 @@ class Translated:
 def translate(
     model: Seq2Seq, source: Pieces, target: Pieces, texts: Sequence[str], settings: Search
 ) -> list[Translated]:
-    """Translate sentences; like lengths are searched together, and an empty one stays empty."""
+    """Translate sentences; an empty one stays empty."""
     ids = [np.asarray(row, dtype=np.int64) for row in source.encode(list(texts))]
-    found: dict[int, Hypothesis] = {}
-    device = next(model.parameters()).device
-    for rows in _groups(ids, settings.batch_tokens // settings.beam or 1):
-        batch = torch.from_numpy(padded([ids[row] for row in rows])).to(device)
-        lengths = torch.tensor([len(ids[row]) for row in rows], device=device)
-        for row, hypotheses in zip(rows, search(model, batch, lengths, settings), strict=True):
-            found[row] = hypotheses[0]
     empty = Hypothesis((), 0.0, 0.0)
-    best = [found.get(row, empty) for row in range(len(ids))]
+    best = [found[0] if found else empty for found in hypotheses(model, ids, settings)]
     spoken = target.decode([hypothesis.words for hypothesis in best])
     return [Translated(text, hypothesis) for text, hypothesis in zip(spoken, best, strict=True)]
+
+
+def hypotheses(
+    model: Seq2Seq, ids: Sequence[np.ndarray], settings: Search, wishes: Sequence[Wish] | None = None
+) -> list[list[Hypothesis]]:
+    """Of each sentence, best first, in the order they came; none for an empty one.
+
+    Like lengths are searched together. On a CPU in float32, what a sentence gets does not depend on its company.
+    """
+    found: list[list[Hypothesis]] = [[] for _ in ids]
+    device = next(model.parameters()).device
+    width = settings.nbest if settings.sample else settings.beam
+    for rows in _groups(ids, settings.batch_tokens // width or 1):
+        batch = torch.from_numpy(padded([ids[row] for row in rows])).to(device)
+        lengths = torch.tensor([len(ids[row]) for row in rows], device=device)
+        asked = None if wishes is None else [wishes[row] for row in rows]
+        for row, answer in zip(rows, search(model, batch, lengths, settings, asked), strict=True):
+            found[row] = answer
+    return found
 
 
 def _groups(ids: Sequence[np.ndarray], budget: int) -> list[list[int]]:
@@ -46,7 +60,7 @@ def _groups(ids: Sequence[np.ndarray], budget: int) -> list[list[int]]:
     order = sorted((row for row in range(len(ids)) if len(ids[row])), key=lambda row: (-len(ids[row]), row))
     groups: list[list[int]] = []
     for row in order:
-        if groups and (len(groups[-1]) + 1) * len(ids[groups[-1][0]]) <= budget:
+        if groups and (len(groups[-1]) + 1) * whole_blocks(len(ids[groups[-1][0]]), None) <= budget:
             groups[-1].append(row)
         else:
             groups.append([row])

@@ -6,18 +6,22 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
+from regard.tasks.kept import Kept, times
 from regard.tasks.settings import TextData
-from regard.text.check import report
+from regard.tasks.texts import Pair, languages, texts_of
+from regard.text.check import Report, report
 from regard.text.corpus import Corpus
+from regard.text.pace import Paced
 from regard.text.pieces import Pieces
-from regard.text.read import BadText, PairSource, digest, read_pairs
+from regard.text.read import BadText, digest
 
-Pair = tuple[int, str, str]
 Say = Callable[[str], None]
+
+__all__ = ["Older", "Pair", "ParallelText", "Say", "is_ready", "line_of", "prepare"]
 
 READY = "ready.json"
 
@@ -39,13 +43,12 @@ class ParallelText:
     @classmethod
     def open(cls, folder: Path) -> ParallelText:
         """What `prepare` made."""
-        source = Pieces.load(folder / "pieces" / "source.model")
-        path = folder / "pieces" / "target.model"
+        source, target = _learned(folder / "pieces")
         told = json.loads((folder / "data" / READY).read_text(encoding="utf-8"))
         return cls(
             folder,
             source,
-            Pieces.load(path) if path.exists() else source,
+            target,
             Corpus.open(folder / "data" / "train"),
             _kept(folder / "data" / "valid.jsonl"),
             {name: _kept(folder / "data" / f"{name}.jsonl") for name in told["tests"]},
@@ -60,12 +63,19 @@ class Older:
     folder: Path
     share: float
 
+    def many(self, new: int) -> int:
+        """How many old pairs are this share of everything, or all there are; none if the text is gone."""
+        text = self.folder / "data" / "train"
+        if self.share <= 0 or not text.is_dir():
+            return 0
+        return min(len(Corpus.open(text)), round(new * self.share / (1 - self.share)))
+
     def some(self, new: int) -> Iterator[Pair]:
-        """Old pairs, spread evenly, so that they are this share of everything; none if the text is gone."""
-        if self.share <= 0 or not (self.folder / "data" / "train").is_dir():
+        """So many old pairs, spread evenly."""
+        wanted = self.many(new)
+        if wanted == 0:
             return
         old = ParallelText.open(self.folder)
-        wanted = min(len(old.train), round(new * self.share / (1 - self.share)))
         for number in range(wanted):
             at = number * len(old.train) // wanted
             source = old.source.decode([old.train.source(at).tolist()])
@@ -85,39 +95,86 @@ def prepare(data: TextData, folder: Path, seed: int, threads: int, say: Say, old
     (folder / "data").mkdir(parents=True, exist_ok=True)
     (folder / "data" / READY).unlink(missing_ok=True)
     texts = texts_of(data, seed)
+    seen, files = times(texts.files), digests(data)
     valid = texts.valid if texts.valid is not None else list(_held_out(texts.train, data.hold_out))
     if texts.valid is None:
         say(f"no validation text given: {len(valid):,} training lines are held out for it")
     held = {source for _, source, _ in valid} if texts.valid is None else set()
-    train = _Without(texts.train, held)
-    found = report(train, *languages(data))
-    for line in found.lines:
-        say(line)
+    train = _Train(_Without(texts.train, held), texts.length, say)
+    text = {name: files.get(name) for name in ("source", "target", "pairs")}
+    kept = Kept.of([text, data.swap, sorted(held)], texts.length, seen, say)
+    found = _reported(data, folder, train, kept)
     if found.pairs == 0:
         raise BadText(
             f"{texts.where}: nothing is left to learn from: {len(valid):,} lines were held out. Give more text, or "
             "validation text of its own with --data.valid-source F --data.valid-target F."
         )
     if older is None:
-        source, target = _pieces(data, folder / "pieces", train, threads, say)
-        everything: Iterable[Pair] = train
+        _pieces(data, folder / "pieces", train, threads, kept, say)
+        everything: Iterable[Pair] = train.while_("numbering the text")
     else:
-        source, target = _same_pieces(older, folder / "pieces")
-        some = list(older.some(found.pairs))
-        say(f"{len(some):,} pairs of the old text are mixed in, so that it is not forgotten")
-        everything = chain(train, some)
-    corpus = Corpus.build(folder / "data" / "train", everything, source, target, data.longest, data.ratio)
-    for reason, left in corpus.skipped.items():
-        some_lines = ", ".join(map(line_of, left["lines"])) + (", ..." if left["count"] > len(left["lines"]) else "")
-        say(f"left out: {left['count']:,} pairs, {reason} (line {some_lines})")
+        _same_pieces(older, folder / "pieces")
+        kept = replace(kept, cache=None)  # of another run's text nothing is known here
+        say(f"{older.many(found.pairs):,} pairs of the old text are mixed in, so that it is not forgotten")
+        everything = chain(train.while_("numbering the text"), older.some(found.pairs))
+    corpus = _numbered(data, folder, everything, threads, kept, say)
     _keep(folder / "data" / "valid.jsonl", valid)
     for name, pairs in texts.tests.items():
         _keep(folder / "data" / f"{name}.jsonl", pairs)
-    ready = {"where": texts.where, "files": digests(data), "pairs": len(corpus), "tests": list(texts.tests),
+    ready = {"where": texts.where, "files": files, "pairs": len(corpus), "tests": list(texts.tests),
              "report": found.as_dict()}  # fmt: skip
-    beside = folder / "data" / f".{READY}.new"
-    beside.write_text(json.dumps(ready, indent=1), encoding="utf-8")
-    os.replace(beside, folder / "data" / READY)
+    _write(folder / "data" / READY, json.dumps(ready, indent=1))
+
+
+@dataclass(frozen=True)
+class _Train:
+    """The training pairs, read several times, and each time it is said how far it is."""
+
+    pairs: Iterable[Pair]
+    length: int | None
+    say: Say
+
+    def while_(self, doing: str) -> Paced:
+        return Paced(self.pairs, self.length, doing, self.say)
+
+
+def _reported(data: TextData, folder: Path, train: _Train, kept: Kept) -> Report:
+    """What the text is like, said, whether it was looked at now or before."""
+    to = folder / "data" / "train.report"
+
+    def make() -> None:
+        found = report(train.while_("looking at the text"), *languages(data))
+        to.mkdir(exist_ok=True)
+        _write(to / "report.json", json.dumps(found.as_dict(), indent=1))
+
+    kept.once("data report", languages(data), to, make)
+    found = Report.from_dict(json.loads((to / "report.json").read_text(encoding="utf-8")))
+    shutil.rmtree(to)
+    for line in found.lines:
+        train.say(line)
+    return found
+
+
+def _numbered(data: TextData, folder: Path, pairs: Iterable[Pair], processes: int, kept: Kept, say: Say) -> Corpus:
+    """The text as numbers, and what was left out of it, said."""
+    to, (source, target) = folder / "data" / "train", _learned(folder / "pieces")
+
+    def make() -> None:
+        Corpus.build(to, pairs, source, target, data.longest, data.ratio, processes=processes)
+
+    settings = [source.fingerprint, target.fingerprint, data.longest, data.ratio]
+    kept.once("text as numbers", settings, to, make)
+    corpus = Corpus.open(to)
+    for reason, left in corpus.skipped.items():
+        some_lines = ", ".join(map(line_of, left["lines"])) + (", ..." if left["count"] > len(left["lines"]) else "")
+        say(f"left out: {left['count']:,} pairs, {reason} (line {some_lines})")
+    return corpus
+
+
+def _write(path: Path, text: str) -> None:
+    beside = path.with_name(f".{path.name}.new")
+    beside.write_text(text, encoding="utf-8")
+    os.replace(beside, path)
 
 
 def is_ready(folder: Path) -> bool:
@@ -128,59 +185,6 @@ def is_ready(folder: Path) -> bool:
 def digests(data: TextData) -> dict[str, str]:
     """SHA-256 of each text file by the name of its setting: the same text may lie elsewhere later."""
     return {name: digest(path) for name, path in data if isinstance(path, Path)}
-
-
-@dataclass(frozen=True)
-class Texts:
-    """Training, validation and test text, before anything is done with it."""
-
-    train: Iterable[Pair]
-    valid: list[Pair] | None
-    tests: dict[str, list[Pair]]
-    where: str
-
-
-def texts_of(data: TextData, seed: int) -> Texts:
-    """The text that the settings name."""
-    if data.generated is not None:
-        return _generated(data.generated, seed)
-    if data.source is None and data.pairs is None:
-        raise ValueError(
-            "no text is given; name it with --data.source F --data.target F or --data.pairs F.tsv, "
-            "or use a recipe that brings its own, such as dates"
-        )
-    train = read_pairs(data.source, data.target, data.pairs, data.swap)
-    valid = _optional(data.valid_source, data.valid_target, data.valid_pairs, data.swap)
-    test = _optional(data.test_source, data.test_target, data.test_pairs, data.swap)
-    return Texts(train, valid, {"test": test} if test else {}, " and ".join(str(path) for path in train.files))
-
-
-def languages(data: TextData) -> tuple[str | None, str | None]:
-    """The languages of what is read and what is said."""
-    named = (data.source_language, data.target_language)
-    return (named[1], named[0]) if data.swap else named
-
-
-def _generated(name: str, seed: int) -> Texts:
-    if name != "dates":
-        raise ValueError(f"there is no generator '{name}'; there is: dates")
-    from regard.text import dates
-
-    tests: dict[str, list[Pair]] = {
-        "test": list(dates.pairs("test", 1)),
-        "held_out": list(dates.pairs("held_out", 1)),
-    }
-    return Texts(list(dates.pairs("train", seed)), list(dates.pairs("valid", seed)), tests, "dates")
-
-
-def _optional(source: Path | None, target: Path | None, pairs: Path | None, swap: bool) -> list[Pair] | None:
-    if source is None and target is None and pairs is None:
-        return None
-    found = PairSource(source, target, pairs, swap, more=True)
-    kept = list(found)
-    if not kept:
-        raise BadText(f"{found.where(1)}: there is no line. Give a file with one sentence a line.")
-    return kept
 
 
 def _held_out(train: Iterable[Pair], most: int) -> Iterator[Pair]:
@@ -209,31 +213,36 @@ class _Without:
         return (pair for pair in self.pairs if pair[1] not in self.held)
 
 
-def _pieces(data: TextData, folder: Path, train: Iterable[Pair], threads: int, say: Say) -> tuple[Pieces, Pieces]:
+def _pieces(data: TextData, folder: Path, train: _Train, threads: int, kept: Kept, say: Say) -> None:
     """Learn pieces of both sides together, or of each by itself."""
     source, target = folder / "source.model", folder / "target.model"
-    if data.joint:
-        both = (text for _, source_text, target_text in train for text in (source_text, target_text))
-        found = Pieces.train(both, data.pieces, source, threads)
+    pairs = train.while_("reading for pieces")
+
+    def make() -> None:
         target.unlink(missing_ok=True)
-        learned = [found]
-    else:
-        learned = [
-            Pieces.train((pair[1] for pair in train), data.pieces, source, threads),
-            Pieces.train((pair[2] for pair in train), data.pieces, target, threads),
-        ]
-    for pieces in learned:
-        if len(pieces) < data.pieces:
-            say(f"the text has only {len(pieces):,} pieces, not the {data.pieces:,} asked for")
-    return learned[0], learned[-1]
+        if data.joint:
+            both = (text for _, source_text, target_text in pairs for text in (source_text, target_text))
+            Pieces.train(both, data.pieces, source, threads)
+        else:
+            Pieces.train((pair[1] for pair in pairs), data.pieces, source, threads)
+            Pieces.train((pair[2] for pair in pairs), data.pieces, target, threads)
+
+    kept.once("pieces", [data.pieces, data.joint], folder, make)
+    for path in (source, target):
+        if path.exists() and (count := len(Pieces.load(path))) < data.pieces:
+            say(f"the text has only {count:,} pieces, not the {data.pieces:,} asked for")
 
 
-def _same_pieces(older: Older, folder: Path) -> tuple[Pieces, Pieces]:
+def _same_pieces(older: Older, folder: Path) -> None:
     """The older run's pieces: nothing is unknown to them, since what has no piece is spelt in bytes."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(older.folder / "pieces", folder)
-    source, target = folder / "source.model", folder / "target.model"
-    return Pieces.load(source), Pieces.load(target if target.exists() else source)
+
+
+def _learned(folder: Path, threads: int = 0) -> tuple[Pieces, Pieces]:
+    """The pieces of both sides, often the same."""
+    source, path = Pieces.load(folder / "source.model", threads), folder / "target.model"
+    return source, Pieces.load(path, threads) if path.exists() else source
 
 
 def _keep(path: Path, pairs: Iterable[Pair]) -> None:

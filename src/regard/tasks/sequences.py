@@ -29,8 +29,10 @@ class Batch:
 
 def batch_of(sources: Sequence[np.ndarray], targets: Sequence[np.ndarray], device: str = "cpu") -> Batch:
     """Padding is 0 on both sides; START goes before what is said, END after it."""
-    before = padded([np.concatenate(([START], row)) for row in targets])
-    after = padded([np.concatenate((row, [END])) for row in targets])
+    said = padded(targets)
+    before = np.pad(said, ((0, 0), (1, 0)), constant_values=START)
+    after = np.pad(said, ((0, 0), (0, 1)))
+    after[np.arange(len(targets)), [len(row) for row in targets]] = END
     lengths = torch.tensor([len(row) for row in sources])
     tensors = (torch.from_numpy(padded(sources)), lengths, torch.from_numpy(before), torch.from_numpy(after))
     return Batch(*(tensor.to(device) for tensor in tensors))

@@ -39,11 +39,11 @@ class TextData(Section):
     """Code of the target language."""
     swap: bool = False
     """Translate the other way: target to source."""
-    pieces: int = Field(8000, ge=300)
+    pieces: int = Field(8000, ge=300, le=1_000_000)
     """Size of the vocabulary (sentencepiece BPE with byte fallback)."""
     joint: bool = True
     """One vocabulary for both sides."""
-    longest: int = Field(256, ge=1)
+    longest: int = Field(256, ge=1, le=1_000_000)
     """Pairs with a side of more pieces are left out, and counted."""
     ratio: float = Field(9.0, gt=1)
     """Pairs of which one side has this many times the other's pieces are left out, and counted."""

@@ -57,8 +57,8 @@ class Task(ABC):
         """The loss of one player, summed over units."""
 
     @abstractmethod
-    def split(self, which: Any) -> Sequence[Any]:
-        """Two smaller batches where one was too large; one where it cannot be split."""
+    def split(self, which: Any, parts: int = 2) -> Sequence[Any]:
+        """So many smaller batches, or fewer where it cannot be split so far; none is empty, all together are it."""
 
     @abstractmethod
     def where(self, which: Any) -> str:
@@ -71,6 +71,10 @@ class Task(ABC):
     def parameters(self, model: nn.Module, player: str) -> list[nn.Parameter]:
         """What this player may change."""
         return list(model.parameters())
+
+    def blocks(self, model: nn.Module) -> Sequence[nn.Module]:
+        """Parts of a model that are only ever called as a whole: ranks that share it gather one after the other."""
+        return []
 
     def samples(self, model: nn.Module) -> str:
         """A few answers beside the truth, to read."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import cast
 
@@ -103,9 +104,10 @@ class ToyTranslation(Task):
     def loss(self, model: nn.Module, batch: Batch, player: str) -> Loss:
         return sequence_loss(cast(Seq2Seq, model), batch, 0.0)
 
-    def split(self, which: list[Sentence]) -> Sequence[list[Sentence]]:
-        half = len(which) // 2
-        return [which[:half], which[half:]] if half else [which]
+    def split(self, which: list[Sentence], parts: int = 2) -> Sequence[list[Sentence]]:
+        parts = min(parts, len(which))
+        cuts = [len(which) * part // parts for part in range(parts + 1)]
+        return [which[first:after] for first, after in pairwise(cuts)]
 
     def where(self, which: list[Sentence]) -> str:
         return f"{len(which)} generated sentences of up to {len(which[-1].source)} words"

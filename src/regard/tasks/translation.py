@@ -62,7 +62,7 @@ class Translation(Task):
 
     def load(self, which: np.ndarray) -> Batch:
         corpus = self.text.train
-        return batch_of([corpus.source(i) for i in which], [corpus.target(i) for i in which], self.device)
+        return batch_of(corpus.rows("source", which), corpus.rows("target", which), self.device)
 
     def units(self, which: np.ndarray) -> int:
         return int(self.text.train.target_lengths[which].sum()) + len(which)
@@ -70,8 +70,11 @@ class Translation(Task):
     def loss(self, model: nn.Module, batch: Batch, player: str) -> Loss:
         return sequence_loss(cast(Seq2Seq, model), batch, self.smoothing)
 
-    def split(self, which: np.ndarray) -> Sequence[np.ndarray]:
-        return [which] if len(which) < 2 else np.array_split(which, 2)
+    def blocks(self, model: nn.Module) -> Sequence[nn.Module]:
+        return cast(Seq2Seq, model).blocks()
+
+    def split(self, which: np.ndarray, parts: int = 2) -> Sequence[np.ndarray]:
+        return np.array_split(which, min(parts, len(which)))
 
     def where(self, which: np.ndarray) -> str:
         lines = sorted(self.text.train.line(int(i)) for i in which)

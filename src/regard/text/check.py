@@ -1,6 +1,7 @@
 """Look at parallel text before training: what it is like, and what is wrong with it, with line numbers.
 
-One pass, in windows; besides one window only counts are kept, and 8 bytes a pair to find what is there twice.
+One pass, in windows; besides one window only counts are kept, and 8 bytes a pair to find what is there twice. Of very
+much text each line is looked at in one window of ten, and the report says so.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ Pair = tuple[int, str, str]
 
 _FIRST = 5  # line numbers shown for a finding
 _REMEMBERED = 20_000_000  # pairs compared with each other; 160 MB
+_ALL = 1_000_000  # pairs looked at closely; beyond, one window in ten
 _OUTLIER = 4.0  # times the usual ratio of lengths
 _SMOOTH = 10  # characters added to both, as short lines vary more
 
@@ -82,6 +84,12 @@ class Report:
         """The report for programs; plain types only."""
         return asdict(self)
 
+    @classmethod
+    def from_dict(cls, told: dict[str, Any]) -> Report:
+        """The report again, from what a program was told."""
+        findings = (Finding(**{**finding, "lines": tuple(finding["lines"])}) for finding in told["findings"])
+        return cls(told["pairs"], Side(**told["source"]), Side(**told["target"]), tuple(findings))
+
 
 @dataclass
 class _Tally:
@@ -109,18 +117,28 @@ def report(
     """Read pairs once and say what they are like; languages, where given, are compared with what is found."""
     left, right = _Side("source", source_language), _Side("target", target_language)
     together, alignment = _Together(), Alignment()
-    rest = iter(pairs)
+    rest, looked = iter(pairs), 0
     while window := list(islice(rest, WINDOW)):
         tick()
-        for line, source, target in window:
-            left.add(line, source)
-            right.add(line, target)
+        if _closely(together.pairs):
+            looked += len(window)
+            for line, source, target in window:
+                left.add(line, source)
+                right.add(line, target)
         together.add(window)
         alignment.add(window)
     alignment.close()
     findings = [*_alignment(alignment), *together.findings()]
     findings += [*left.findings(right.language), *right.findings(left.language)]
+    if looked < together.pairs:
+        meaning = f"lengths, characters, scripts and languages are those of them: beyond {_ALL:,} one in ten"
+        findings.append(Finding("pairs looked at closely", looked, (), meaning))
     return Report(together.pairs, left.side(), right.side(), tuple(findings))
+
+
+def _closely(before: int) -> bool:
+    """Whether the window after so many pairs has each line looked at, which takes most of the time."""
+    return before < _ALL or before // WINDOW % 10 == 0
 
 
 class _Side:
@@ -223,9 +241,13 @@ class _Together:
         yield from self.same.finding("pairs with equal sides", "kept: the model learns to copy them", many)
         meaning = f"one side is {_OUTLIER:g} times longer than usual; is it the translation?"
         yield from self.uneven.finding("pairs of uneven length", meaning, self.uneven.count > 0.01 * self.pairs)
-        again = len(self.hashes) - len(np.unique(np.frombuffer(self.hashes, np.int64))) if self.hashes else 0
+        hashes = np.frombuffer(self.hashes, np.int64) if self.hashes else np.empty(0, np.int64)
+        hashes.sort()  # in place: a copy would be as large again
+        again = int(np.count_nonzero(hashes[1:] == hashes[:-1]))
         if again:
-            yield Finding("pairs that were there before", again, (), "kept", again > 0.2 * self.pairs)
+            among = f", of the first {len(hashes):,}" if self.pairs > _REMEMBERED else ""
+            many = again > 0.2 * min(self.pairs, _REMEMBERED)
+            yield Finding("pairs that were there before", again, (), f"kept{among}", many)
 
 
 def _alignment(seen: Alignment) -> Iterator[Finding]:

@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import http.client
 import os
-import shutil
 import urllib.error
 import urllib.request
 import zlib
@@ -14,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+LARGEST = 2**30
+"""Bytes of a file, packed or not; none that can be fetched comes near."""
 _GZIP = b"\x1f\x8b"
 
 Get = Callable[[Path, Sequence[str]], Iterator[str]]
@@ -38,7 +39,7 @@ def downloads(files: Sequence[Remote]) -> Get:
         mirror = os.environ.get("REGARD_MIRROR")
         for file in files:
             path = folder / file.name
-            if path.is_file() and digest(path.read_bytes()) == file.sha256:
+            if path.is_file() and digest(path) == file.sha256:
                 continue
             url = f"{mirror.rstrip('/')}/{folder.name}/{file.name}" if mirror else file.url
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -59,13 +60,27 @@ def by_hand(how: str) -> Get:
     return get
 
 
-def digest(content: bytes) -> str:
-    """SHA-256 of the text, whether it is packed or not: how it was packed does not matter."""
+def digest(path: Path) -> str:
+    """SHA-256 of the text, whether it is packed or not: how it was packed does not matter.
+
+    It is unpacked bit by bit, and no further than a text may be long: a few bytes can unpack to terabytes.
+    """
+    found, length = hashlib.sha256(), 0
     try:
-        text = gzip.decompress(content) if content[:2] == _GZIP else content
+        with gzip.open(path) if _is_packed(path) else path.open("rb") as file:
+            while chunk := file.read(2**20):
+                length += len(chunk)
+                if length > LARGEST:
+                    return "that of a larger file"
+                found.update(chunk)
     except (OSError, EOFError, zlib.error):
         return "unreadable"
-    return hashlib.sha256(text).hexdigest()
+    return found.hexdigest()
+
+
+def _is_packed(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == _GZIP
 
 
 def _download(url: str, path: Path, sha256: str) -> None:
@@ -76,13 +91,12 @@ def _download(url: str, path: Path, sha256: str) -> None:
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or error
         raise ValueError(f"{url} cannot be downloaded ({reason}); try again later, what came is kept") from None
-    content = part.read_bytes()
-    found = digest(content)
+    found = digest(part)
     if found != sha256:
         part.unlink()
         raise ValueError(f"{url} is not what it should be: its SHA-256 is {found}, not {sha256}; nothing was kept")
-    if path.suffix == ".gz" and content[:2] != _GZIP:
-        part.write_bytes(gzip.compress(content, mtime=0))
+    if path.suffix == ".gz" and not _is_packed(part):
+        part.write_bytes(gzip.compress(part.read_bytes(), mtime=0))
     part.replace(path)
 
 
@@ -97,6 +111,9 @@ def _go_on(url: str, part: Path) -> None:
             return
         raise
     with answer, part.open("ab" if answer.status == 206 else "wb") as out:
-        shutil.copyfileobj(answer, out)
+        while chunk := answer.read(2**16):
+            out.write(chunk)
+            if out.tell() > LARGEST:
+                raise OSError(f"more than {LARGEST:,} bytes came")
         if answer.length:
             raise OSError(f"{answer.length:,} bytes did not come")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
+from functools import cache
 
 # Where scripts begin, as far as they are told apart; None where no letter of interest is.
 _STARTS: tuple[tuple[int, str | None], ...] = (
@@ -86,9 +87,14 @@ def script(text: str) -> str | None:
     """The script of most letters; None where there are none."""
     if text.isascii():
         return "Latin" if _LETTER.search(text) else None
-    counts = Counter(_STARTS[bisect_right(_POINTS, ord(c)) - 1][1] for c in text[:_SAMPLE] if c.isalpha())
+    counts = Counter(map(_of_letter, text[:_SAMPLE]))
     counts.pop(None, None)
     return counts.most_common(1)[0][0] if counts else None
+
+
+@cache
+def _of_letter(character: str) -> str | None:
+    return _STARTS[bisect_right(_POINTS, ord(character)) - 1][1] if character.isalpha() else None
 
 
 def language(text: str) -> str | None:

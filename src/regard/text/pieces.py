@@ -18,8 +18,11 @@ from typing import IO, cast
 
 import sentencepiece
 
+from regard.files import BadFile, plain_bytes
 from regard.text.ids import END, PAD, START, UNKNOWN
 
+LARGEST = 64 * 2**20
+"""Bytes of a model; a million pieces have less."""
 _SPACE = "\u2581"  # how sentencepiece writes a space, so it must not stand for itself
 _SPELT = tuple(_SPACE.encode())
 _STAND_INS = range(0x10FFFD, 0xF0000, -1)  # private characters, from the far end
@@ -46,7 +49,9 @@ class Pieces:
         known = self._processor
         ids = (known.pad_id(), known.unk_id(), known.bos_id(), known.eos_id())
         self._first_byte = known.piece_to_id("<0x00>")
-        if ids != (PAD, UNKNOWN, START, END) or not known.is_byte(self._first_byte):
+        spelt = range(self._first_byte, min(self._first_byte + 256, len(self)))
+        bytes_there = [known.id_to_piece(i) for i in spelt] == [f"<0x{byte:02X}>" for byte in range(256)]
+        if ids != (PAD, UNKNOWN, START, END) or not bytes_there or not all(map(known.is_byte, spelt)):
             raise ValueError(
                 f"The sentencepiece model has ids {ids} for pad, unknown, start and end, or no bytes; "
                 "0, 1, 2, 3 and byte fallback are needed. Learn the pieces with this package."
@@ -74,7 +79,9 @@ class Pieces:
     def load(cls, path: Path, threads: int = 0) -> Pieces:
         """Pieces from a file."""
         try:
-            return cls(path.read_bytes(), threads=threads)
+            return cls(plain_bytes(path, LARGEST), threads=threads)
+        except BadFile:
+            raise
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise ValueError(f"{path}: {reason}") from None

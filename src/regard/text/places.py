@@ -24,6 +24,14 @@ def place_to_write() -> Path:
     return places()[-1]
 
 
+def kept() -> Path | None:
+    """Where what was made of large text is kept for other runs: `$REGARD_CACHE`; nowhere if that is empty or off."""
+    given = os.environ.get("REGARD_CACHE")
+    if given is not None:
+        return None if given in ("", "off") else Path(given).expanduser().absolute()
+    return (Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "regard" / "made").absolute()
+
+
 def resolved(path: Path) -> Path:
     """A path with `$REGARD_DATA` looked up; as it is where none of the folders has it."""
     if path.parts[:1] != (HOME,):

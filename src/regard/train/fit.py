@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -13,10 +14,12 @@ from torch import nn
 from torch.optim import Optimizer
 
 from regard.tasks.task import Task
-from regard.train.optimise import gradient_norm, set_rate
+from regard.train.optimise import set_rate
 from regard.train.progress import Progress
 from regard.train.schedule import Schedule, schedule
 from regard.train.settings import Train
+from regard.train.split import own
+from regard.train.spread import Copies, Spread
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,8 @@ class Fit:
     progress: Progress
     context: Callable[[], AbstractContextManager[Any]] = nullcontext
     """What each forward pass runs in: autocast, or nothing."""
+    spread: Spread = field(default_factory=Copies)
+    """How the model and the work are shared among ranks. What an update does is the same for any number of them."""
     factor: Schedule = field(init=False)
 
     def __post_init__(self) -> None:
@@ -91,8 +96,7 @@ class Fit:
         for player in self.optimisers:
             batches, halved, turn = self._turn(player, batches, rate)
             skipped, split, norm = skipped or turn.skipped, (*split, *halved), turn.norm
-            for name, value in turn.figures.items():
-                figures[name] = figures.get(name, 0.0) + value
+            _add(figures, turn.figures)
         units = sum(self.task.units(which) for which in batches)
         progress.step += 1
         progress.units += units
@@ -116,13 +120,9 @@ class Fit:
             return _Turn(skipped="nothing of it fits the memory")
         rule, parameters = self.optimisers[player], self.task.parameters(self.model, player)
         units = max(1, sum(self.task.units(which) for which in batches))
-        figures: dict[str, float] = {}
         rule.zero_grad(set_to_none=True)
-        for number, which in enumerate(batches):
-            torch.manual_seed(seed_of(self.settings.seed, self.progress.step, number))
-            for name, value in self._gradient(player, number, which, units).items():
-                figures[name] = figures.get(name, 0.0) + value
-        norm = float(gradient_norm(parameters))
+        figures = self._gradients(player, batches, units)
+        norm = float(self.spread.gather(parameters))
         if not norm < float("inf"):
             rule.zero_grad(set_to_none=True)
             where = "; ".join(self.task.where(which) for which in batches)
@@ -133,7 +133,53 @@ class Fit:
         rule.step()
         return _Turn(norm, figures)
 
-    def _gradient(self, player: str, number: int, which: Any, units: int) -> Mapping[str, float]:
+    def _gradients(self, player: str, batches: Sequence[Any], units: int) -> dict[str, float]:
+        """This rank's part of the gradient; the figures of all. If one has too little memory, all begin anew."""
+        figures: dict[str, float] = {}
+        too_large: int | None = None
+        dealt = self._dealt(batches)
+        for at, (number, which, counts) in enumerate(dealt):
+            self._seed(number)
+            self.spread.batch(self.model, last=at == len(dealt) - 1)
+            try:
+                found = self._gradient(player, number, which, units if counts else math.inf)
+            except _TooLarge as error:
+                too_large = error.number
+                break
+            _add(figures, found if counts else {})
+        together: dict[str, float] = {}
+        said = self.spread.ranks.gather([too_large, figures])
+        for _, some in said:
+            _add(together, some)
+        numbers = [number for number, _ in said if number is not None]
+        if numbers:
+            raise _TooLarge(min(numbers))
+        return together
+
+    def _dealt(self, batches: Sequence[Any]) -> list[tuple[int, Any, bool]]:
+        """Which batches are this rank's: whole ones as long as there is one for each, then rows of those left over.
+
+        In lockstep a rank without a row goes along with another's, which does not count.
+        """
+        ranks = self.spread.ranks
+        whole = len(batches) // ranks.size * ranks.size
+        dealt = [(number, batches[number], True) for number in range(ranks.rank, whole, ranks.size)]
+        for number in range(whole, len(batches)):
+            parts = self.task.split(batches[number], ranks.size)
+            if ranks.rank < len(parts):
+                dealt.append((number, parts[ranks.rank], True))
+            elif self.spread.lockstep:
+                dealt.append((number, parts[0], False))
+        return dealt
+
+    def _seed(self, number: int) -> None:
+        """What is random depends on seed, step and batch, and on the rank where there are several."""
+        ranks = self.spread.ranks
+        torch.manual_seed(
+            seed_of(self.settings.seed, self.progress.step, number, *([ranks.rank] if ranks.size > 1 else []))
+        )
+
+    def _gradient(self, player: str, number: int, which: Any, units: float) -> Mapping[str, float]:
         """Add one batch's part to the gradient; its figures."""
         try:
             with self.context():
@@ -142,12 +188,17 @@ class Fit:
         except (RuntimeError, MemoryError) as error:
             if not out_of_memory(error):
                 raise
+            if self.spread.lockstep:
+                raise ValueError(
+                    f"memory ran out at {self.task.where(which)}; sharded training cannot halve a batch: lower "
+                    "--train.batch-tokens, or use more ranks"
+                ) from None
             raise _TooLarge(number) from None
         return loss.figures
 
     def _clip(self, parameters: list[nn.Parameter], norm: float) -> None:
         if 0 < self.settings.clip < norm:
-            grads = [p.grad for p in parameters if p.grad is not None]
+            grads = [own(p.grad) for p in parameters if p.grad is not None]
             torch._foreach_mul_(grads, self.settings.clip / norm)
 
     def _halved(self, batches: Sequence[Any], number: int) -> tuple[list[Any], str]:
@@ -158,6 +209,11 @@ class Fit:
         if len(parts) < 2:
             parts, where = [], f"{where} (left out: alone it needs more memory than there is)"
         return [*batches[:number], *parts, *batches[number + 1 :]], where
+
+
+def _add(sums: dict[str, float], more: Mapping[str, float]) -> None:
+    for name, value in more.items():
+        sums[name] = sums.get(name, 0.0) + value
 
 
 def seed_of(*numbers: int) -> int:

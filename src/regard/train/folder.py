@@ -21,8 +21,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from regard.files import json_object, leads_out, plain_bytes, quoted, shown
+from regard.train.listed import sound
+
 MANIFEST = "manifest.json"
-FORMAT = 1
+FORMAT = 2
+READABLE = (1, 2)
+SEAL = "seal"
+NEEDED = ("recipe.toml", "pieces/source.model", "pieces/target.model")  # beside the weights, where they are
 
 
 class NotARun(ValueError):
@@ -37,14 +43,37 @@ def digest(path: Path) -> str:
 
 def write(path: Path, content: bytes | str) -> None:
     """A file that is there as a whole or not at all: written beside, made durable, renamed."""
-    beside = path.with_name(f".{path.name}.new")
     data = content.encode() if isinstance(content, str) else content
-    with beside.open("wb") as file:
+    with whole_file(path) as beside, beside.open("wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(beside, path)
-    durable(path.parent)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A file that appears as a whole: fill the one given and make it durable, it is then renamed."""
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        yield beside
+        os.replace(beside, path)
+        durable(path.parent)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def clear_away(folder: Path) -> None:
+    """What was being written when a process died."""
+    for path in folder.glob(".*.new"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def lasting(folder: Path) -> Path:
+    """A folder, made if it is not there, whose name survives a power cut too."""
+    if not folder.is_dir():
+        folder.mkdir(parents=True)
+        durable(folder.parent)
+    return folder
 
 
 def durable(folder: Path) -> None:
@@ -89,22 +118,51 @@ def older(path: Path) -> Path:
 def manifest(folder: Path, names: Iterator[str], **more: object) -> str:
     """The text of a manifest: each file's size and SHA-256."""
     files = {name: {"bytes": (folder / name).stat().st_size, "sha256": digest(folder / name)} for name in names}
-    return json.dumps({"format": FORMAT, "files": files, **more}, indent=1, sort_keys=True) + "\n"
+    return sealed({"format": FORMAT, "files": files, **more})
+
+
+def sealed(content: Mapping[str, Any]) -> str:
+    """The text of a manifest with its own SHA-256 in it: a byte that changed there is seen as well."""
+    bare = {name: value for name, value in content.items() if name != SEAL}
+    seal = hashlib.sha256(json.dumps(bare, sort_keys=True).encode()).hexdigest()
+    return json.dumps({**bare, SEAL: seal}, indent=1, sort_keys=True) + "\n"
+
+
+def unsealed(data: bytes) -> dict[str, Any]:
+    """What a manifest says, if it says what was written; ValueError if not. Format 1 had no seal."""
+    try:
+        content = json_object(data.decode())
+    except ValueError as error:
+        raise ValueError(f"not readable as JSON ({shown(str(error))})") from None
+    if content.get("format") not in READABLE:
+        return content  # of a later version, which those who ask will say
+    if "files" not in content:
+        raise ValueError("not a manifest")
+    sound(content)
+    due = content.get("format") == FORMAT or SEAL in content
+    if due and data != sealed(content).encode():
+        raise ValueError("not what was written (its SHA-256 differs)")
+    return content
 
 
 def damage(folder: Path, only: str | None = None) -> str | None:
     """What is wrong with a folder that has a manifest; None if it is as it was written."""
     try:
-        listed: Mapping[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
-    except (OSError, ValueError, KeyError, TypeError):
+        content = unsealed(plain_bytes(folder / MANIFEST))
+        listed = {name: (told["bytes"], told["sha256"]) for name, told in content["files"].items()}
+        if content.get("format") not in READABLE:
+            raise ValueError
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return f"{folder / MANIFEST} is missing or unreadable"
     for name, told in listed.items():
         if only is not None and name != only:
             continue
         file = folder / name
+        if leads_out(folder, file):
+            return f"{file} is a link that leads out of {folder}"
         if not file.is_file():
             return f"{file} is missing"
-        if file.stat().st_size != told["bytes"] or digest(file) != told["sha256"]:
+        if file.stat().st_size != told[0] or digest(file) != told[1]:
             return f"{file} is not what was written (its SHA-256 differs)"
     return None
 
@@ -128,6 +186,32 @@ def one_process(folder: Path) -> Iterator[None]:
         yield
 
 
+def holder(folder: Path) -> str | None:
+    """The process that holds a folder; None if none does. The hold is only looked at, never taken."""
+    path = folder / ".lock"
+    if not path.is_file() or leads_out(folder, path):
+        return None
+    with path.open("rb") as file:
+        place = os.fstat(file.fileno())
+        here = f"{os.major(place.st_dev):02x}:{os.minor(place.st_dev):02x}:{place.st_ino}"
+        named = file.read(32).decode("ascii", "replace").strip()
+    try:
+        held = here in Path("/proc/locks").read_text(encoding="ascii").split()
+    except OSError:  # a system without that list
+        return named if named.isdecimal() and _alive(int(named)) else None
+    return (named or "?") if held else None
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def relist(folder: Path, name: str) -> None:
     """Let the manifest, if there is one, tell of a file as it is now."""
     path = folder / MANIFEST
@@ -136,7 +220,7 @@ def relist(folder: Path, name: str) -> None:
     content = read_manifest(folder)
     now = json.loads(manifest(folder, iter([name])))["files"]
     if content["files"].get(name) != now[name]:
-        write(path, json.dumps({**content, "files": content["files"] | now}, indent=1, sort_keys=True) + "\n")
+        write(path, sealed({**content, "format": FORMAT, "files": content["files"] | now}))
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -148,13 +232,15 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         made = (folder / "recipe.toml").is_file()
         what = "has no model yet; train it further with the same command" if made else "is not a run folder"
         raise NotARun(f"{folder} {what}" + ("" if made else "; it has no recipe.toml and no manifest.json"))
+    if leads_out(folder, path):
+        raise NotARun(f"{path} is a link that leads out of {folder}; put the file itself there")
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        content = unsealed(plain_bytes(path))
     except ValueError as error:
-        raise NotARun(f"{path}: not readable as JSON ({error}); restore it from a copy or train anew") from None
-    if content.get("format") != FORMAT:
+        raise NotARun(f"{path}: {error}; restore it from a copy or train anew") from None
+    if content.get("format") not in READABLE:
         raise NotARun(
-            f"{path} has format {content.get('format')!r}; this version of regard reads {FORMAT}: update regard"
+            f"{path} has format {quoted(content.get('format'))}; this version of regard reads {FORMAT}: update regard"
         )
     return content
 
@@ -165,4 +251,9 @@ def model_of(run: Path) -> Path:
     problem = damage(run)
     if problem is not None:
         raise ValueError(f"{problem}; restore it from a copy, or train anew")
+    unlisted = [name for name in NEEDED if os.path.lexists(run / name) and name not in manifest["files"]]
+    if unlisted:
+        raise NotARun(f"{run / unlisted[0]} is not in {MANIFEST}; restore both from a copy, or train anew")
+    if manifest.get("model") not in manifest["files"]:
+        raise NotARun(f"{run / MANIFEST} does not say which file is the model; restore it from a copy, or train anew")
     return run / str(manifest["model"])

@@ -1,4 +1,4 @@
-"""In which precision products are formed: a fixed rule, recorded in the run and said in the log."""
+"""Where and in which precision products are formed: a fixed rule, recorded in the run and said in the log."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,16 @@ class Precision:
         return torch.autocast(self.device, torch.bfloat16)
 
 
-def choose(asked: str, width: int) -> Precision:
-    """bfloat16 where the processor multiplies it natively and the model is wide enough.
+def choose(asked: str, width: int, device: str = "auto") -> Precision:
+    """An accelerator if there is one; bfloat16 where products are native in it and the model is wide enough.
 
-    Call this before torch is imported in the process: where only a limited set of instructions works, the limit is
-    set in the environment.
+    Call this before torch is imported in the process: where only a limited set of a processor's instructions works,
+    the limit is set in the environment.
     """
+    if device == "cuda" and not _accelerated():
+        raise ValueError("there is no accelerator that this torch can use; use --train.device cpu")
+    if device != "cpu" and _accelerated():
+        return _on_an_accelerator(asked)
     if asked == "float32":
         return Precision("float32", "asked for")
     if asked == "auto":
@@ -55,6 +60,27 @@ def choose(asked: str, width: int) -> Precision:
         os.environ.update(SAFE)
         return Precision("bfloat16", "asked for, with the instruction set that works here")
     raise ValueError("bfloat16 products fail on this processor; use --train.precision float32")
+
+
+def _accelerated() -> bool:
+    """Whether torch can train on an accelerator; one built for processors alone is not even imported."""
+    if version("torch").endswith("+cpu"):
+        return False
+    import torch
+
+    return torch.cuda.is_available()
+
+
+def _on_an_accelerator(asked: str) -> Precision:
+    """Each rank of a machine takes one of its own."""
+    import torch
+
+    torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
+    if asked == "auto" and not torch.cuda.is_bf16_supported(including_emulation=False):
+        return Precision("float32", "this accelerator has no bfloat16", "cuda")
+    if asked == "auto":
+        return Precision("bfloat16", "this accelerator has it", "cuda")
+    return Precision(asked, "asked for", "cuda")
 
 
 def _announced() -> bool:

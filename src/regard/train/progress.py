@@ -31,6 +31,8 @@ class Progress:
     """Training time of all sessions together."""
     log_bytes: int = 0
     """How long the log was: what came later is written again."""
+    unlogged: str = ""
+    """Lines of the log that came before, but could not be written."""
     sums: dict[str, float] = field(default_factory=dict)
     """Figures since the last line of the log."""
 

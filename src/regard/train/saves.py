@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,15 +10,31 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from regard.files import shown
 from regard.train import optimise
-from regard.train.folder import damage, durable, manifest, whole_folder, write
+from regard.train.folder import (
+    MANIFEST,
+    clear_away,
+    damage,
+    lasting,
+    manifest,
+    read_manifest,
+    whole_file,
+    whole_folder,
+    write,
+)
+from regard.train.header import Told, header
 from regard.train.progress import Progress
+from regard.train.room import told_if_full
+from regard.train.split import split_like, whole
+from regard.train.tensors import NAMES, size_of, write_tensors
 
 WEIGHTS, OPTIMISER, STATE = "weights.safetensors", "optimiser.safetensors", "state.json"
+ASIDE = 2**16  # bytes that a save takes beside its tensors: headers, state, manifest, the rest of a disk's blocks
 
 
 @dataclass(frozen=True)
@@ -34,13 +49,21 @@ class Saves:
     def save(self, model: nn.Module, optimisers: Mapping[str, Optimizer], progress: Progress, about: Any) -> Path:
         """Write all of it; then thin out what is older."""
         path = self.folder / f"{progress.step:08d}"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with whole_folder(path) as beside:
-            save_file(weights_of(model), beside / WEIGHTS)
-            save_file(optimise.as_tensors(optimisers), beside / OPTIMISER)
-            write(beside / STATE, json.dumps({"progress": progress.as_json(), **about}, indent=1, sort_keys=True))
+        weights, remembered = weights_of(model), optimise.as_tensors(optimisers)
+        needed = size_of(weights) + size_of(remembered) + ASIDE
+        with told_if_full(self.folder.parent, f"the save of step {progress.step}", needed):
+            lasting(self.folder)
+            with whole_folder(path) as beside:
+                write_tensors(beside / WEIGHTS, weights)
+                write_tensors(beside / OPTIMISER, remembered)
+                write(beside / STATE, json.dumps({"progress": progress.as_json(), **about}, indent=1, sort_keys=True))
         self._thin_out(progress.step)
         return path
+
+    def give(self, model: nn.Module, optimisers: Mapping[str, Optimizer] | None = None) -> None:
+        """Another rank's part in what the first does with all weights: where they are split, each gives its own."""
+        weights_of(model)
+        optimise.as_tensors(optimisers or {})
 
     def newest(self) -> tuple[Path | None, list[str]]:
         """The newest complete save, and what is wrong with newer ones that were passed over."""
@@ -59,9 +82,26 @@ class Saves:
         return next(iter([*good, *whole]), None)
 
     def clear_away(self) -> None:
-        """What a save that was cut short has left."""
-        for path in self.folder.glob(".*"):
-            shutil.rmtree(path, ignore_errors=True)
+        """What was being written, or removed, when a process died: saves, the model and its manifest."""
+        run = self.folder.parent
+        clear_away(self.folder)
+        clear_away(run)
+        for old in self.folder.glob("*~"):
+            if damage(self.folder / old.name.rstrip("~")) is None:
+                shutil.rmtree(old)
+        if damage(run) is None:
+            forget_models(run, but=str(read_manifest(run).get("model")))
+
+    def needs(self, model: nn.Module, optimisers: Mapping[str, Optimizer]) -> int:
+        """Bytes that the saves and the models of a run will take beyond those that are there."""
+        weights = size_of(weights_of(model))
+        rules = [group for rule in optimisers.values() for group in rule.param_groups]
+        moments = 2 * sum(p.numel() * p.element_size() for group in rules for p in group["params"])
+        whole = (self.keep + 1) * (weights + moments)  # one is written before another goes
+        means = max(0, self.average - self.keep) * weights
+        files = [*self.folder.glob("[0-9]*/*"), *self.folder.parent.glob("model-*.safetensors")]
+        aside = (self.keep + 1 + self.average) * ASIDE
+        return int(whole + means + 2 * weights + aside - sum(file.stat().st_size for file in files))
 
     def load(self, path: Path, model: nn.Module, optimisers: Mapping[str, Optimizer]) -> dict[str, Any]:
         """Put weights and optimisers back; the rest of the save is returned."""
@@ -98,7 +138,7 @@ class Saves:
             if averaged:
                 (path / OPTIMISER).unlink(missing_ok=True)
                 continue
-            for file in sorted(path.iterdir(), key=lambda f: f.name != "manifest.json"):
+            for file in sorted(path.iterdir(), key=lambda f: f.name != MANIFEST):
                 file.unlink()
             path.rmdir()
 
@@ -119,38 +159,52 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
     weights = {}
     for name, value in model.state_dict(keep_vars=True).items():
         if seen.setdefault(id(value), name) == name:
-            weights[name] = value.detach().cpu().contiguous()
+            weights[name] = whole(value.detach()).cpu().contiguous()
     return weights
 
 
 def load_weights(model: nn.Module, source: Path | Mapping[str, Tensor]) -> None:
-    """Put weights into a model; names and shapes must be its own."""
-    given = load_file(source) if isinstance(source, Path) else source
-    own = weights_of(model)
-    if given.keys() != own.keys():
-        strange = sorted(given.keys() ^ own.keys())[:3]
-        raise ValueError(
-            f"these weights are of another model: {', '.join(strange)} differ; check the recipe beside them"
-        )
+    """Put weights into a model; names, shapes and kinds of numbers must be its own."""
+    if isinstance(source, Path):
+        fit(model, header(source))  # before anything is read
+        given: Mapping[str, Tensor] = load_file(source)
+    else:
+        fit(model, {name: Told(NAMES[value.dtype], tuple(value.shape)) for name, value in source.items()})
+        given = source
     with torch.no_grad():
         for name, value in model.state_dict(keep_vars=True).items():
             if name in given:
-                if value.shape != given[name].shape:
-                    there, here = tuple(given[name].shape), tuple(value.shape)
-                    raise ValueError(f"weight {name} has shape {there}, the recipe's model has {here}")
-                value.copy_(given[name])
+                value.copy_(split_like(value, given[name]))
+
+
+def fit(model: nn.Module, told: Mapping[str, Told]) -> None:
+    """ValueError unless these are a model's weights, each once; it may be one without memory (the meta device)."""
+    own: dict[int, tuple[str, Told]] = {}
+    for name, value in model.state_dict(keep_vars=True).items():
+        own.setdefault(id(value), (name, Told(NAMES[value.dtype], tuple(value.shape))))
+    here = dict(own.values())
+    if told.keys() != here.keys():
+        strange = ", ".join(shown(name) for name in sorted(told.keys() ^ here.keys())[:3])
+        raise ValueError(f"these weights are of another model: {strange} differ; check the recipe beside them")
+    for name, one in told.items():
+        if one.shape != here[name].shape:
+            raise ValueError(f"weight {name} has shape {one.shape}, the recipe's model has {here[name].shape}")
+        if one.dtype != here[name].dtype:
+            raise ValueError(f"weight {name} has numbers of kind {one.dtype}, the recipe's model {here[name].dtype}")
 
 
 def write_model(run: Path, weights: Mapping[str, Tensor], step: int, files: list[str], **about: object) -> None:
     """The best model so far: a file named by its step, then the manifest that points to it, then the old one goes."""
     name = f"model-{step:08d}.safetensors"
-    beside = run / f".{name}"
-    save_file(dict(weights), beside)
-    with beside.open("rb") as file:
-        os.fsync(file.fileno())
-    beside.replace(run / name)
-    durable(run)
-    write(run / "manifest.json", manifest(run, iter([*files, name]), model=name, step=step, **about))
+    with told_if_full(run, f"the model of step {step}", size_of(weights) + ASIDE):
+        with whole_file(run / name) as beside:
+            write_tensors(beside, weights)
+        write(run / MANIFEST, manifest(run, iter([*files, name]), model=name, step=step, **about))
+    forget_models(run, but=name)
+
+
+def forget_models(run: Path, but: str) -> None:
+    """Remove those that the manifest does not name: older ones, and such as it was not yet told of."""
     for old in run.glob("model-*.safetensors"):
-        if old.name != name:
+        if old.name != but:
             old.unlink()

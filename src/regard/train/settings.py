@@ -16,7 +16,7 @@ class Train(Section):
     """Updates of the weights, counted from the start of the run."""
     minutes: float | None = Field(None, gt=0)
     """Stop after so much time of training, all sessions together."""
-    seed: int = 1
+    seed: int = Field(1, ge=-(2**63), le=2**63 - 1)
     """Of weights, order and dropout."""
     batch_tokens: int = Field(4096, ge=1)
     """Tokens of one batch, padding included, of the longer side."""
@@ -50,5 +50,11 @@ class Train(Section):
     """Stop after so many validations without a better score; 0 = never."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Of the products; auto takes bfloat16 where the processor has it and the model is wide enough to win."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where to train; auto takes an accelerator where torch can use one, a rank each."""
     threads: int = Field(0, ge=0)
-    """Processor threads; 0 = all cores. The same number gives the same weights."""
+    """Processor threads; 0 = all cores, shared by a machine's ranks. The same number gives the same weights."""
+    shard: Literal["no", "optimiser", "gradients", "all"] = "no"
+    """With several ranks: what each has only a part of; gradients: optimiser too, all: both and the weights."""
+    wait: float = Field(600, gt=0)
+    """Seconds that ranks wait for each other before they give up and name the one that did not come."""

@@ -2,90 +2,187 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-import torch
-from jaxtyping import Float
-from torch import Tensor
+from pydantic import ValidationError
 
-from regard.attend.watch import watch
-from regard.models.build import build_model
 from regard.models.seq2seq import Seq2Seq
-from regard.recipe import TranslationRecipe, load
 from regard.search.settings import Search
-from regard.tasks.decode import Translated, translate
-from regard.text.ids import START
+from regard.search.steady import ask_for_strict
+from regard.search.wishes import Wish
 from regard.text.pieces import Pieces
-from regard.train.folder import model_of
-from regard.train.saves import load_weights
+from regard.translate.align import Link, links, word_spans, words_at
+from regard.translate.glossary import Glossary
+from regard.translate.keeping import Keeping, faithful
+from regard.translate.opened import opened
+from regard.translate.placeholders import SIGNS, SIGNS_AND_NUMBERS, signs
+from regard.translate.result import Part, Result
+from regard.translate.speaker import Place, Speaker, Spoken, kept, place_of
+from regard.translate.split import divided
+from regard.translate.suspicion import joined, suspicions
 
 
 @dataclass(frozen=True)
-class Result:
-    """A translation, its score (log p over the length penalty), its pieces, and what each looked at."""
+class Asked:
+    """What is wanted of one call."""
 
-    text: str
-    score: float
-    complete: bool
-    """False where the limit of length was reached."""
-    source: tuple[str, ...]
-    """Pieces of the source."""
-    target: tuple[str, ...]
-    """Pieces of the translation, and END."""
-    attention: Float[Tensor, "l h t s"] | None = None
-    """Weights of every layer and head that looks at the source, if asked for."""
+    search: Search
+    limit: int
+    attention: bool = False
+    alignment: bool = False
+    glossary: Glossary | None = None
+    keeping: Keeping | None = None
 
 
 class Translator:
     """A trained model with its pieces and its search."""
 
-    def __init__(self, model: Seq2Seq, source: Pieces, target: Pieces, search: Search) -> None:
-        self.model, self.source, self.target, self.search = model.eval(), source, target, search
+    def __init__(
+        self, model: Seq2Seq, source: Pieces, target: Pieces, search: Search, longest: int = 256,
+        layer: int | None = None, heads: tuple[int, ...] | None = None,
+    ) -> None:  # fmt: skip
+        self.speaker = Speaker(model, source, target)
+        self.search, self.longest = search, longest
+        self.layer, self.heads = layer, heads
+
+    @property
+    def model(self) -> Seq2Seq:
+        """The model itself."""
+        return self.speaker.model
 
     @classmethod
-    def load(cls, run: Path | str) -> Translator:
-        """The best model of a run folder, if it is whole."""
-        folder = Path(run)
-        weights = model_of(folder)
-        recipe = load(folder / "recipe.toml")
-        if not isinstance(recipe, TranslationRecipe):
-            raise ValueError(f"{folder} is a run of {recipe.task}, not a translator")
-        source = Pieces.load(folder / "pieces" / "source.model")
-        other = folder / "pieces" / "target.model"
-        target = Pieces.load(other) if other.exists() else source
-        model = build_model(recipe.model, len(source), len(target))
-        load_weights(model, weights)
-        return cls(model, source, target, recipe.search)
+    def load(
+        cls, run: Path | str, layer: int | None = None, heads: tuple[int, ...] | None = None, trust_code: bool = False
+    ) -> Translator:
+        """The best model of a run folder, if it is whole. Alignments are read from `layer` and `heads`.
 
-    def __call__(self, texts: Sequence[str], attention: bool = False) -> list[Result]:
-        """Translate these texts, in their order."""
-        found = translate(self.model, self.source, self.target, texts, self.search)
-        return [self._result(text, one, attention) for text, one in zip(texts, found, strict=True)]
+        `trust_code` allows a run that names a mechanism in a file of its own, which is then run.
+        """
+        ask_for_strict()  # before the first product
+        found = opened(Path(run), trust_code)
+        recipe = found.recipe
+        longest = min(recipe.data.longest, recipe.model.longest)
+        return cls(found.model, found.source, found.target, recipe.search, longest, layer, heads)
 
-    def _result(self, text: str, found: Translated, attention: bool) -> Result:
-        ids = self.source.encode([text])[0]
-        best = found.best
-        return Result(
-            found.text,
-            best.score,
-            best.complete,
-            tuple(self.source.words(ids)),
-            (*self.target.words(best.words), "</s>"),
-            self._attention(ids, best.words) if attention and ids else None,
+    def __call__(
+        self,
+        texts: Sequence[str],
+        attention: bool = False,
+        nbest: int = 1,
+        alignment: bool = False,
+        prefix: Sequence[str] | None = None,
+        glossary: Glossary | Mapping[str, str] | None = None,
+        keep_placeholders: bool = False,
+        keep_numbers: bool = False,
+        longest: int | None = None,
+        **search: Any,
+    ) -> list[Result]:
+        """Translate these texts, in their order; the answer for one does not depend on the others.
+
+        Any setting of the run's `[search]` can be given another value by its name: beam, length_penalty, sample, ...
+        `prefix` has a beginning for each translation, "" for none. Text of more pieces than `longest` (without it,
+        than the model was trained on) is cut at sentences, and `parts` says where. Attention comes with alignment.
+        """
+        if isinstance(texts, str):
+            raise ValueError("texts is one text; put it in a list: translator([text])")
+        if prefix is not None and len(prefix) != len(texts):
+            raise ValueError(f"there are {len(texts)} texts and {len(prefix)} prefixes; give one each, '' for none")
+        pattern = SIGNS_AND_NUMBERS if keep_numbers else SIGNS if keep_placeholders else None
+        asked = Asked(
+            self._settings({"nbest": nbest, **search}),
+            min(self.longest, longest or self.longest),
+            attention,
+            attention or alignment,
+            Glossary(glossary) if isinstance(glossary, Mapping) else glossary,
+            None if pattern is None else Keeping(pattern, self.layer, self.heads),
         )
+        return self._results(texts, prefix or [""] * len(texts), asked)
 
-    def _attention(self, source: Sequence[int], said: Sequence[int]) -> Float[Tensor, "l h t s"] | None:
-        """One pass over what was really said, watched; the search itself carries no weights."""
-        sights = self.model.sights()
-        if not sights:
-            return None
-        ids, before = torch.tensor([source]), torch.tensor([[START, *said]])
-        layers = []
-        with torch.no_grad():
-            for sight in sights:
-                with watch(sight) as seen:
-                    self.model.states(ids, torch.tensor([len(source)]), before)
-                layers.append(torch.cat([look.weights[0] for look in seen], 1))  # h t s, step by step or at once
-        return torch.stack(layers)
+    def _settings(self, changes: Mapping[str, Any]) -> Search:
+        given = {**self.search.model_dump(), **changes}
+        if "beam" not in changes and not given["sample"]:
+            given["beam"] = max(given["beam"], given["nbest"])
+        try:
+            return Search(**given)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(str(part) for part in first["loc"])
+            raise ValueError(f"{name}: {first['msg'].removeprefix('Value error, ')}".removeprefix(": ")) from None
+
+    def _results(self, texts: Sequence[str], prefixes: Sequence[str], asked: Asked) -> list[Result]:
+        rows = [list(self._places(text, prefix, asked)) for text, prefix in zip(texts, prefixes, strict=True)]
+        flat = [(text, place) for text, row in zip(texts, rows, strict=True) for place in row]
+        said = iter(self._say([text for text, _ in flat], [place for _, place in flat], asked))
+        return [
+            self._result(text, prefix, [stretch for _ in row for stretch in next(said)], asked)
+            for text, prefix, row in zip(texts, prefixes, rows, strict=True)
+        ]
+
+    def _say(self, texts: Sequence[str], places: Sequence[Place], asked: Asked) -> list[list[list[Spoken]]]:
+        """For each place stretches one after the other, each with its alternatives."""
+        if asked.keeping is None:
+            return [[row] for row in self.speaker.say(texts, places, asked.search, asked.limit)]
+
+        def wishing(place: Place) -> Place:
+            return self._wishing(place, "", asked)
+
+        return asked.keeping.say(self.speaker, texts, places, asked.search, asked.limit, wishing)
+
+    def _places(self, text: str, prefix: str, asked: Asked) -> Iterator[Place]:
+        """What is translated at one go: all of the text, if it is short enough. The first begins with the prefix."""
+        whole = signs(text, asked.keeping.pattern) if asked.keeping else ()
+        for start, end in divided(text, self.speaker.places, asked.limit, whole):
+            place = place_of(text, start, end)
+            yield self._wishing(place, prefix, asked)
+            prefix = "" if place.core else prefix
+
+    def _wishing(self, place: Place, prefix: str, asked: Asked) -> Place:
+        terms = asked.glossary.found(place.core) if asked.glossary else []
+        phrases = list(dict.fromkeys(target for _, target in terms))
+        if not prefix and not phrases:
+            return place
+        first, *others = self.speaker.target.encode([prefix, *phrases])
+        return replace(place, wish=Wish(tuple(first), tuple(map(tuple, others))))
+
+    def _result(self, text: str, prefix: str, stretches: Sequence[Sequence[Spoken]], asked: Asked) -> Result:
+        """The best of every stretch, then the second of every one that has a second, ..."""
+        count = min(asked.search.nbest, max((len(row) for row in stretches), default=1))
+        ranked = [[row[min(rank, len(row) - 1)] for row in stretches] for rank in range(count)]
+        if asked.keeping is not None:
+            whole = [row for row in ranked if faithful(text, [s.part for s in row], asked.keeping.pattern)]
+            ranked = whole or [[kept(text, place_of(text, 0, len(text)), "placeholders apart", "not translated")]]
+        found = [self._one(text, row, asked) for row in ranked]
+        return replace(found[0], nbest=tuple(found))
+
+    def _one(self, text: str, row: Sequence[Spoken], asked: Asked) -> Result:
+        watched = [self.speaker.watched(spoken) for spoken in row] if asked.alignment else row
+        parts = joined(text, [spoken.part for spoken in watched])
+        result = Result(text, "".join(part.text for part in parts), parts)
+        aligned = tuple(self._links(result)) if asked.alignment else None
+        if not asked.attention:
+            result = replace(result, parts=tuple(replace(part, attention=None) for part in parts))
+        return replace(result, alignment=aligned, suspect=suspicions(result, row, asked.glossary))
+
+    def _links(self, result: Result) -> list[Link]:
+        """Which words of the source the words of each part looked at; what was kept is linked with itself."""
+        words, said = word_spans(result.source), word_spans(result.text)
+        found: set[Link] = set()
+        for part, at in result.placed():
+            if part.attention is not None and part.attention.shape[-1] == len(part.source_spans):
+                here = words_at(part.source_spans, words)
+                there = words_at([(start + at, end + at) for start, end in part.spans], said)
+                found.update(links(part.attention.numpy(), here, there, self.layer, self.heads))
+            elif not part.tokens:
+                found.update(_same(part, at, words, said))
+        return sorted(found, key=lambda link: (link[1], link[0]))
+
+
+def _same(part: Part, at: int, words: Sequence[tuple[int, int]], said: Sequence[tuple[int, int]]) -> Iterator[Link]:
+    inside = [(match.start(), match.end()) for match in re.finditer(r"\S+", part.text)]
+    here = words_at([(part.start + start, part.start + end) for start, end in inside], words)
+    there = words_at([(at + start, at + end) for start, end in inside], said)
+    return ((one, other) for one, other in zip(here, there, strict=True) if one >= 0 and other >= 0)

@@ -1,0 +1,165 @@
+"""Text longer than a model was trained for, cut into spans that cover every character: at sentences, then at words.
+
+Only text that is too long is cut, and at line breaks inside a text always. Everything is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+from regard.translate.align import Span
+
+Places = Callable[[str], Sequence[Span]]
+"""Which characters each piece of a text covers."""
+
+NO_SPACES = (  # scripts, and their signs, that put no spaces between words, as the inside of a [...]
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
+)
+LONGEST_PIECE = 16  # characters, as sentencepiece learns them
+BREAKS = "\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
+_BREAK = re.compile(f"[{BREAKS}]+")
+_NO_SPACES = re.compile(f"[{NO_SPACES}]")
+_WIDE = "。！？｡"  # end a sentence without a space behind them
+_STOP = re.compile(rf"[.!?…‽؟۔։።।॥။។{_WIDE}]+[\"'»”’)\]」』）】]*\s*")
+_ABBREVIATION = re.compile(
+    r"(?:^|[^\w])(?:[^\W\d]|\d{1,3}|Dr|Mrs?|Ms|Prof|St|Jr|Sr|vs|No|Nr|Fig|fig|pp|ca|bzw|usw|vgl|Abs|Art|al|Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|Dec|approx|ed|"
+    r"etc|e\.g|i\.e|cf|z\.B|d\.h|u\.a|Inc|Ltd|Co|M|Mme|Mlle|Sra|Sr|Dra)$"
+)
+_CLAUSE = frozenset(",;:，；：、،؛–—)")
+
+
+def no_spaces(text: str) -> bool:
+    """Whether the text begins in a script that puts no spaces between words."""
+    return _NO_SPACES.match(text) is not None
+
+
+def sentences(text: str) -> list[Span]:
+    """Spans of sentences, each with the spaces behind it; together they are the text."""
+    ends = [match.end() for match in _STOP.finditer(text) if match.end() < len(text) and _ends(text, match)]
+    return _between(text, ends)
+
+
+def _between(text: str, cuts: Sequence[int]) -> list[Span]:
+    edges = [0, *cuts, len(text)]
+    return [(start, end) for start, end in pairwise(edges) if end > start]
+
+
+def _ends(text: str, match: re.Match[str]) -> bool:
+    """Whether a stop ends a sentence: not in 3.14, after "Dr.", nor before a small letter."""
+    said = match[0]
+    if said[0] in _WIDE:
+        return True
+    if not said[-1].isspace() or text[match.end()].islower():
+        return False
+    return not (
+        said[0] == "." and said[1:2].isspace() and _ABBREVIATION.search(text, match.start() - 10, match.start())
+    )
+
+
+def divided(text: str, places: Places, limit: int, whole: Sequence[Span] = ()) -> list[Span]:
+    """Spans of at most `limit` pieces that cover the text; those in `whole` (sorted) are never cut.
+
+    A line that fits stays as it is, with however many sentences. One that does not is cut into its sentences, and a
+    sentence that does not fit behind a comma, else at a space, else where a piece ends.
+    """
+    inside = _inside(len(text), whole)
+    lines = _between(text, [m.end() for m in _BREAK.finditer(text) if m.end() < len(text) and not inside[m.end()]])
+    found: list[Span] = []
+    for start, end in lines:
+        if _fits(text[start:end], places, limit):
+            found.append((start, end))
+            continue
+        cuts = [start + last for _, last in sentences(text[start:end])[:-1] if not inside[start + last]]
+        edges = [start, *cuts, end]
+        for first, last in pairwise(edges):
+            found += _cut(text, first, last, places, limit, inside)
+    return found
+
+
+def _inside(length: int, whole: Sequence[Span]) -> bytearray:
+    """Marks for the places where no cut may be."""
+    marks = bytearray(length + 1)
+    for start, end in whole:
+        marks[start + 1 : end] = b"\1" * max(0, end - start - 1)
+    return marks
+
+
+def _fits(text: str, places: Places, limit: int) -> bool:
+    """Whether it has so few pieces: one in front of all, and one for each byte at most."""
+    core = text.strip()
+    if len(core) > LONGEST_PIECE * limit:
+        return False
+    return len(core.encode("utf-8", "surrogatepass")) < limit or len(places(core)) <= limit
+
+
+def _cut(text: str, start: int, end: int, places: Places, limit: int, inside: bytearray) -> Iterator[Span]:
+    """A sentence in spans that fit; cut within a word, the same letters may be more pieces: each is checked."""
+    if 4 * (end - start) < limit:
+        yield start, end
+        return
+    seen = places(text[start:end])
+    at = begin = 0  # a piece, and the character at which the span begins
+    while len(seen) - at > (room := _room(text, start + begin, limit)):
+        cut = _best(text, start, seen, at, room, inside)
+        if cut >= end - start:
+            break
+        yield from _checked(text, start + begin, start + cut, places, limit, inside)
+        begin = cut
+        while at < len(seen) and seen[at][0] < cut:
+            at += 1
+    yield from _checked(text, start + begin, end, places, limit, inside)
+
+
+def _room(text: str, start: int, limit: int) -> int:
+    """How many pieces there is room for: the rest of a word that was cut gets one in front."""
+    return limit if start == 0 or " " in text[start - 1 : start + 1] else max(1, limit - 1)
+
+
+def _checked(text: str, start: int, end: int, places: Places, limit: int, inside: bytearray) -> Iterator[Span]:
+    room = limit * 3 // 4
+    cuttable = end - start > 1 and room >= 1 and not all(inside[start + 1 : end])
+    if cuttable and not (_at_spaces(text, start, end) or _fits(text[start:end], places, limit)):
+        yield from _cut(text, start, end, places, room, inside)
+    else:
+        yield start, end
+
+
+def _at_spaces(text: str, start: int, end: int) -> bool:
+    """Whether it begins and ends with whole words, whose pieces are the same alone."""
+    first = start == 0 or " " in text[start - 1 : start + 1]
+    return first and (end == len(text) or " " in text[end - 1 : end + 1])
+
+
+def _best(text: str, start: int, seen: Sequence[Span], at: int, limit: int, inside: bytearray) -> int:
+    """Where to cut, counted from `start`: as late as possible behind a clause, else a word, a letter, a piece."""
+    space = letter = piece = 0
+    for end in range(at + limit - 1, at - 1, -1):
+        cut = seen[end][1]
+        if cut <= seen[at][0] or inside[start + cut] or (end + 1 < len(seen) and seen[end + 1][0] < cut):
+            continue  # the last: other bytes of the same character follow
+        piece = piece or cut
+        if _belongs(text, start + cut):
+            continue
+        letter = letter or cut
+        if text[start + cut : start + cut + 1].isspace():
+            space = space or cut
+            if end >= at + limit // 2 and text[start + cut - 1] in _CLAUSE:
+                return cut
+        if space and end <= at + limit // 2:
+            break
+    if space or letter or piece:
+        return space or letter or piece
+    cut = max(seen[at][1], seen[at][0] + 1)
+    while start + cut < len(inside) - 1 and inside[start + cut]:
+        cut += 1  # what must stay whole is longer than the limit
+    return cut
+
+
+def _belongs(text: str, at: int) -> bool:
+    """Whether the character here is part of the one before: an accent, a joiner, a variation."""
+    if at >= len(text):
+        return False
+    return unicodedata.combining(text[at]) > 0 or text[at] in "\u200d\ufe0e\ufe0f" or text[at - 1] == "\u200d"
