@@ -98,8 +98,8 @@ def torchrun(args: list[str], out: Path, restarts: int) -> subprocess.Popen[byte
     start = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", str(restarts)]
     with out.open("ab") as file:
         return subprocess.Popen(
-            [*start, "--master-port", str(free_port()), "-m", "--", "regard", *args], stdout=file, stderr=file, cwd=ROOT,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            [*start, "--master-port", str(free_port()), "-m", "--", "regard", *args],
+            stdout=file, stderr=file, cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"},
         )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -93,11 +94,14 @@ def session(
         made = Run(task, chosen, folder, Precision("float32", "asked for"), screen, [], {}, ranks=ranks)
         made.resume()
         task.step, task.number = lambda: made.progress.step, number
+        task.thinks = 0.0 if trouble is None else trouble.get("validation", 0.0)
         task.note = folder / f"read.{ranks.size}.{ranks.rank}.jsonl"
         if trouble is not None and ranks.rank == trouble["rank"]:
-            task.trouble = lambda: TROUBLES[trouble["what"]](trouble) if made.progress.step >= trouble["at"] else None
+            task.trouble = {**trouble, "step": task.step}
         try:
-            made.train(stop)
+            done = made.train(stop)
+            ended = {"done": done, "step": made.progress.step}
+            (folder / f"ended.{ranks.rank}.json").write_text(json.dumps(ended), encoding="ascii")
         finally:
             (folder / f"said.{ranks.rank}.txt").write_text(screen.text, encoding="utf-8")
 
@@ -106,8 +110,17 @@ def _fail(_: dict[str, Any]) -> None:
     raise ValueError("this rank has had enough")
 
 
+def _tell_at(given: dict[str, Any]) -> None:
+    while given["step"]() < given["until"]:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
 TROUBLES: dict[str, Callable[[dict[str, Any]], None]] = {
     "killed": lambda _: os.kill(os.getpid(), signal.SIGKILL),
+    "told": lambda _: os.kill(os.getpid(), signal.SIGTERM),
+    "told while it waits": lambda given: threading.Thread(target=_tell_at, args=[given], daemon=True).start(),
     "error": _fail,
     "asleep": lambda given: time.sleep(given["seconds"]),
 }
@@ -116,9 +129,11 @@ TROUBLES: dict[str, Callable[[dict[str, Any]], None]] = {
 class Reading(Translation):
     """Remembers which pairs it was asked for."""
 
-    trouble: Callable[[], None] | None = None
+    trouble: dict[str, Any] | None = None
     note: Path | None = None
     number: float = 0
+    thinks = 0.0
+    """Seconds that a validation takes."""
 
     def __init__(self, like: Translation) -> None:
         self.__dict__.update(like.__dict__)
@@ -126,8 +141,9 @@ class Reading(Translation):
         self.step: Callable[[], int] = lambda: 0
 
     def load(self, which: np.ndarray) -> Any:
-        if self.trouble is not None:
-            self.trouble()
+        if self.trouble is not None and self.step() >= self.trouble["at"]:
+            given, self.trouble = self.trouble, None
+            TROUBLES[given["what"]](given)
         self.read.append(which.tolist())
         if self.note is not None:
             with self.note.open("a", encoding="ascii") as file:
@@ -135,6 +151,7 @@ class Reading(Translation):
         return super().load(which)
 
     def measure(self, model: nn.Module) -> dict[str, float]:
+        time.sleep(self.thinks)
         return {"bleu": 0.0}
 
     def samples(self, model: nn.Module) -> str:

@@ -120,6 +120,23 @@ def test_no_rank_waits_for_ever(crew: Crew, uneven: Path, tmp_path: Path, what: 
     assert said in (tmp_path / "out").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(("what", "stops_at"), [("told", 3), ("told while it waits", 4)])
+def test_all_ranks_stop_at_the_step_at_which_one_is_told(
+    crew: Crew, uneven: Path, tmp_path: Path, what: str, stops_at: int
+) -> None:
+    """T6: with steps that are over before anybody could pass it on; and in a validation that would take minutes."""
+    trouble = {"rank": 1, "what": what, "at": 2, "until": 4, "validation": 0.0 if what == "told" else 250.0}
+    given = {"model": "rnn", "text": str(uneven), "run": str(tmp_path / "run"), "steps": 9}
+    began = time.monotonic()
+    codes = crew.call(2, f"{WORK}:session", tmp_path / "out", **given, trouble=trouble, wait=20)
+    assert codes == [0, 0], (tmp_path / "out").read_text(encoding="utf-8")
+    assert time.monotonic() - began < 60
+    for rank in range(2):
+        ended = json.loads((tmp_path / "run" / f"ended.{rank}.json").read_text(encoding="ascii"))
+        assert ended == {"done": False, "step": stops_at}
+    assert max(path.name for path in (tmp_path / "run" / "saves").iterdir()) == f"{stops_at:08d}"
+
+
 def test_memory_and_numbers_that_fail_on_one_rank_are_handled_by_all(
     crew: Crew, uneven: Path, tmp_path: Path
 ) -> None:

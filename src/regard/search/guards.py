@@ -41,16 +41,16 @@ def prefixed(
     log_probs: Float[Tensor, "r v"], words: Int[Tensor, "r t"], wishes: Sequence[Wish], rules: Sequence[Guard]
 ) -> None:
     """Strike out what may not be said; while a prefix is being said, all but its next word, whatever the rules."""
-    at, width = words.shape[1] - 1, len(words) // len(wishes)
+    at = words.shape[1] - 1
     if at == 0:
         known(wishes, log_probs.shape[1])
-    places = [place for place, wish in enumerate(wishes) if at < len(wish.prefix)]
-    rows = [place * width + line for place in places for line in range(width)]
-    forced = torch.tensor([wishes[place].prefix[at] for place in places], device=words.device, dtype=torch.long)
-    forced = forced.repeat_interleave(width)
-    kept = log_probs[rows, forced]
+    forced = [(place, wish.prefix[at]) for place, wish in enumerate(wishes) if at < len(wish.prefix)]
+    width = len(words) // len(wishes)
+    rows = [place * width + line for place, _ in forced for line in range(width)]
+    said = [word for _, word in forced for _ in range(width)]
+    kept = log_probs[rows, said] if rows else None
     for rule in rules:
         rule(log_probs, words)
-    if rows:
+    if kept is not None:
         log_probs[rows] = -torch.inf
-        log_probs[rows, forced] = kept
+        log_probs[rows, said] = kept

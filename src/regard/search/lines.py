@@ -88,7 +88,8 @@ def limits(model: Seq2Seq, lengths: Lengths, settings: Search) -> list[int]:
 
 def sayable(log_probs: Float[Tensor, "r v"]) -> None:
     """Padding, START and the unknown are never said."""
-    log_probs[:, [PAD, START, UNKNOWN]] = -torch.inf
+    for word in (PAD, START, UNKNOWN):
+        log_probs[:, word] = -torch.inf
 
 
 def is_a_number(scores: Float[Tensor, "*r"]) -> None:
