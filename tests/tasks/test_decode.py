@@ -44,6 +44,8 @@ class Reading:
 class Echo(Seq2Seq):
     """Says what it reads, in capitals, which are 32 numbers below."""
 
+    reads_at_once = True
+
     def __init__(self) -> None:
         super().__init__()
         self.output = nn.Linear(1, 1)

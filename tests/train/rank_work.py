@@ -23,7 +23,7 @@ from regard.tasks.settings import TextData
 from regard.tasks.task import Loss
 from regard.tasks.translation import Translation
 from regard.train.drive import Run
-from regard.train.fit import Fit
+from regard.train.fit import Fit, Update
 from regard.train.optimise import as_tensors, optimiser
 from regard.train.precision import Precision
 from regard.train.progress import Progress
@@ -89,7 +89,7 @@ def session(
     folder.mkdir(exist_ok=True)
     task = Reading(task_of(model, Path(text), dropout))
     chosen = Train(**{"warmup": 2, "rate": 0.01, "save_every": 4, "epsilon": 1e-5, **settings})
-    screen = Heard()
+    screen = Told(trouble)
     with Stop() as stop, Ranks.named().joined(stop, wait) as ranks:
         made = Run(task, chosen, folder, Precision("float32", "asked for"), screen, [], {}, ranks=ranks)
         made.resume()
@@ -119,11 +119,25 @@ def _tell_at(given: dict[str, Any]) -> None:
 
 TROUBLES: dict[str, Callable[[dict[str, Any]], None]] = {
     "killed": lambda _: os.kill(os.getpid(), signal.SIGKILL),
-    "told": lambda _: os.kill(os.getpid(), signal.SIGTERM),
+    "told": lambda _: None,
     "told while it waits": lambda given: threading.Thread(target=_tell_at, args=[given], daemon=True).start(),
     "error": _fail,
     "asleep": lambda given: time.sleep(given["seconds"]),
 }
+
+
+class Told(Heard):
+    """A signal may come at the very end of a step, when the others are about to go on."""
+
+    def __init__(self, trouble: dict[str, Any] | None) -> None:
+        super().__init__()
+        here = trouble is not None and trouble["what"] == "told" and Ranks.named().rank == trouble["rank"]
+        self.at = trouble["at"] if trouble is not None and here else None
+
+    def update(self, progress: Progress, update: Update) -> None:
+        super().update(progress, update)
+        if progress.step == self.at:
+            os.kill(os.getpid(), signal.SIGTERM)
 
 
 class Reading(Translation):

@@ -120,7 +120,7 @@ def test_no_rank_waits_for_ever(crew: Crew, uneven: Path, tmp_path: Path, what: 
     assert said in (tmp_path / "out").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("what", "stops_at"), [("told", 3), ("told while it waits", 4)])
+@pytest.mark.parametrize(("what", "stops_at"), [("told", 2), ("told while it waits", 4)])
 def test_all_ranks_stop_at_the_step_at_which_one_is_told(
     crew: Crew, uneven: Path, tmp_path: Path, what: str, stops_at: int
 ) -> None:

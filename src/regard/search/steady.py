@@ -52,12 +52,13 @@ def steadily(model: Seq2Seq) -> Iterator[int]:
     )
     threads = torch.get_num_threads()
     rows = _rows(shapes, threads)
+    least = 1 if model.reads_at_once else ROWS[1]  # cells that go word by word multiply by vectors too, in fours
     if rows is not None:
-        yield rows
+        yield max(rows, least)
         return
     torch.set_num_threads(1)
     try:
-        yield _rows(shapes, 1) or ROWS[-1]
+        yield max(_rows(shapes, 1) or ROWS[-1], least)
     finally:
         torch.set_num_threads(threads)
 
