@@ -13,6 +13,7 @@ import torch
 from regard.models.build import build_model
 from regard.models.seq2seq import Seq2Seq
 from regard.recipe import Recipe, load, shipped
+from regard.tasks.parallel_text import TextSource
 from regard.tasks.translation import Translation
 from regard.train.fit import Fit
 from regard.train.optimise import optimiser
@@ -44,7 +45,9 @@ def toy(recipe: Any) -> Any:
 
 def task_of(recipe: Any) -> Translation:
     train = recipe.train
-    task = Translation(recipe.data, recipe.model, recipe.search, train.batch_tokens, train.smoothing, train.seed)
+    task = Translation(
+        TextSource(recipe.data, train.seed), recipe.model, recipe.search, train.batch_tokens, train.smoothing
+    )
     task.text = cast(Any, SimpleNamespace(source=range(WORDS), target=range(WORDS), train=Pairs(), where="here"))
     return task
 

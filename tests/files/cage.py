@@ -12,10 +12,11 @@ import json
 import os
 import resource
 import signal
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
+
+from tests.forks import Forks
 
 ROOM = 1 << 30  # bytes that may be mapped beyond what is now
 SECONDS = 30
@@ -26,31 +27,17 @@ FORBIDDEN = {
 }  # fmt: skip
 
 
-class Cage:
+class Cage(Forks):
     """The test's end of it."""
 
-    def __enter__(self) -> Self:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.files.cage"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2],
-            env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"},
-        )  # fmt: skip
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.stdout.close()
-        self._process.wait(30)
+    module = "tests.files.cage"
+    environment = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}  # noqa: RUF012  never changed
 
     def open(self, folder: Path) -> dict[str, Any]:
         """What came of it: `raised` (name of a class), `value_error`, `said`, `info` (exit code), `told`, `tried`,
         `grown` (bytes); `ended` is the exit code of the process."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        print(json.dumps({"folder": str(folder)}), file=self._process.stdin, flush=True)
-        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        self.order({"folder": str(folder)})
+        answer: dict[str, Any] = self.heard()
         return answer
 
 

@@ -111,13 +111,16 @@ def task(folder: Path, run: str) -> Translation:
     """The text made ready in a run."""
     from regard.models.settings import TransformerModel
     from regard.search.settings import Search
+    from regard.tasks.parallel_text import TextSource
     from regard.tasks.settings import TextData
     from regard.tasks.translation import Translation
 
     files = {"source": "train.en", "target": "train.de", "valid_source": "valid.en", "valid_target": "valid.de"}
     data = TextData(**{name: folder / file for name, file in files.items()}, pieces=2000)
     threads = os.cpu_count() or 1
-    found = Translation(data, TransformerModel(), Search(), 4096, 0.1, 1, threads, partial(print, flush=True))
+    found = Translation(
+        TextSource(data, 1, threads, partial(print, flush=True)), TransformerModel(), Search(), 4096, 0.1
+    )
     found.prepare(folder / run)
     return found
 

@@ -11,6 +11,7 @@ from regard.models.settings import TransformerModel
 from regard.studies import scaling
 from regard.studies.scaling import FRENCH, GERMAN, Model, Text, filled, on_disk
 from regard.text.corpus import Corpus
+from regard.text.encode import Encoder
 from regard.text.pieces import Pieces
 from regard.train.optimise import optimiser
 from regard.train.progress import Progress
@@ -60,7 +61,9 @@ def test_a_rank_holds_less_the_more_is_split() -> None:
 
 def test_text_takes_as_many_bytes_as_a_corpus_on_disk(tmp_path: Path) -> None:
     pieces = Pieces.train(["a dog and a cat ran over the hill"] * 20, 300, tmp_path / "p.model", threads=1)
-    corpus = Corpus.build(tmp_path / "corpus", [(n, "a dog ran", "a cat") for n in range(1, 8)], pieces, pieces)
+    corpus = Corpus.build(
+        tmp_path / "corpus", [(n, "a dog ran", "a cat") for n in range(1, 8)], Encoder(pieces, pieces)
+    )
     text = Text("", len(corpus), len(corpus.source(0)), len(corpus.target(0)))
     on = {file.name: file.stat().st_size for file in (tmp_path / "corpus").iterdir()}
     assert text.ids == on["source.ids"] + on["target.ids"]

@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from regard.models.settings import ModelSettings, RecurrentModel, TransformerModel
 from regard.search.settings import Search
+from regard.tasks.parallel_text import TextSource
 from regard.tasks.settings import TextData
 from regard.tasks.translation import Translation
 from regard.text.ids import END, START
@@ -48,7 +49,7 @@ def data(folder: Path) -> TextData:
 
 
 def translation(kind: str, data: TextData, folder: Path, smoothing: float = 0.0) -> Translation:
-    made = Translation(data, MODELS[kind], SEARCH, 60, smoothing, 1, say=lambda _: None)
+    made = Translation(TextSource(data, say=lambda _: None), MODELS[kind], SEARCH, 60, smoothing)
     made.prepare(folder / "run")
     return made
 

@@ -13,6 +13,7 @@ import pytest
 from regard.text import binarise
 from regard.text import corpus as module
 from regard.text.corpus import BadCorpus, Corpus
+from regard.text.encode import Encoder, Limits
 from regard.text.pieces import Pieces
 from regard.text.read import BadText
 from tests.text.conftest import Pair, made
@@ -27,13 +28,13 @@ PAIRS: list[Pair] = [
 
 
 def build(folder: Path, pieces: Pieces, pairs: list[Pair] = PAIRS) -> Corpus:
-    return Corpus.build(folder / "corpus", pairs, pieces, pieces, longest=40, ratio=4.0, origin="here")
+    return Corpus.build(folder / "corpus", pairs, Encoder(pieces, pieces, Limits(40, 4.0)), origin="here")
 
 
 def test_pairs_come_back_with_their_lines(tmp_path: Path, pieces: Pieces, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binarise, "CHUNK", 70)  # several chunks
     pairs = made(300)
-    corpus = Corpus.build(tmp_path / "corpus", pairs, pieces, pieces, ratio=99.0)
+    corpus = Corpus.build(tmp_path / "corpus", pairs, Encoder(pieces, pieces, Limits(ratio=99.0)))
     assert len(corpus) == 300
     for i in (0, 69, 70, 299):
         assert tuple(pieces.decode([corpus.source(i), corpus.target(i)])) == pairs[i][1:]
@@ -90,11 +91,11 @@ def test_a_stop_leaves_what_was_there(tmp_path: Path, pieces: Pieces) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Corpus.build(tmp_path / "corpus", PAIRS, pieces, pieces, tick=stop)
+        Corpus.build(tmp_path / "corpus", PAIRS, Encoder(pieces, pieces), tick=stop)
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
     assert Corpus.open(tmp_path / "corpus").manifest == before
     (tmp_path / "corpus.new").mkdir()  # as a killed process leaves it
-    assert len(Corpus.build(tmp_path / "corpus", made(9), pieces, pieces, ratio=99.0)) == 9
+    assert len(Corpus.build(tmp_path / "corpus", made(9), Encoder(pieces, pieces, Limits(ratio=99.0)))) == 9
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
 
 
@@ -133,7 +134,7 @@ def test_lying_manifests_and_empty_folders(tmp_path: Path, pieces: Pieces) -> No
 
 
 def test_a_file_cut_short_in_use_is_noticed(tmp_path: Path, pieces: Pieces) -> None:
-    corpus = Corpus.build(tmp_path / "corpus", made(50), pieces, pieces, ratio=99.0)
+    corpus = Corpus.build(tmp_path / "corpus", made(50), Encoder(pieces, pieces, Limits(ratio=99.0)))
     os.truncate(corpus.folder / "target.ids", 40)
     assert corpus.rows("source", [49])
     with pytest.raises(OSError, match=r"target\.ids: was cut short while it was in use"):
@@ -144,7 +145,7 @@ def test_a_file_cut_short_in_use_is_noticed(tmp_path: Path, pieces: Pieces) -> N
 
 
 def test_files_are_closed_with_the_corpus(tmp_path: Path, pieces: Pieces) -> None:
-    corpus = Corpus.build(tmp_path / "corpus", made(50), pieces, pieces, ratio=99.0)
+    corpus = Corpus.build(tmp_path / "corpus", made(50), Encoder(pieces, pieces, Limits(ratio=99.0)))
     numbers = corpus._arrays["lines"]
     file = numbers._file
     os.fstat(file)

@@ -81,7 +81,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small")
 def test_any_number_of_processes_gives_the_same(tmp_path: Path, pieces: Pieces) -> None:
     built = [
-        Corpus.build(tmp_path / f"{count}", PAIRS, pieces, pieces, 60, 4.0, processes=count).manifest
+        Corpus.build(tmp_path / f"{count}", PAIRS, Encoder(pieces, pieces, Limits(60, 4.0)), processes=count).manifest
         for count in (1, 3)
     ]
     assert built[0] == built[1]
@@ -110,7 +110,7 @@ class TestTrouble:
                 yield pair
 
         with pytest.raises(ValueError, match=r"ended \(killed by signal 9\).*--train.threads"):
-            Corpus.build(tmp_path / "corpus", pairs(), pieces, pieces, processes=2)
+            Corpus.build(tmp_path / "corpus", pairs(), Encoder(pieces, pieces), processes=2)
         assert not list(tmp_path.iterdir())
         assert all(process.poll() is not None for process in crews[0]._processes)
 
@@ -125,14 +125,14 @@ class TestTrouble:
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            Corpus.build(tmp_path / "corpus", made(400), pieces, pieces, tick=stop, processes=2)
+            Corpus.build(tmp_path / "corpus", made(400), Encoder(pieces, pieces), tick=stop, processes=2)
         assert not list(tmp_path.iterdir())
         assert all(process.poll() is not None for process in crews[0]._processes)
 
     def test_what_is_wrong_with_a_text_is_said_as_ever(self, tmp_path: Path, pieces: Pieces) -> None:
         pairs = [*made(60), (61, "half \ud83d of a pair", "x")]
         with pytest.raises(ValueError, match="half of a surrogate pair"):
-            Corpus.build(tmp_path / "corpus", pairs, pieces, pieces, processes=2)
+            Corpus.build(tmp_path / "corpus", pairs, Encoder(pieces, pieces), processes=2)
 
 
 def test_a_chunk_goes_over_a_pipe(pieces: Pieces) -> None:

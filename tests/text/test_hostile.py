@@ -10,6 +10,7 @@ import pytest
 
 from regard.text.check import report
 from regard.text.corpus import Corpus
+from regard.text.encode import Encoder, Limits
 from regard.text.pieces import Pieces
 from regard.text.read import BadText, PairSource, lines, read_pairs
 from tests.text.hostile import CASES, Case
@@ -44,7 +45,7 @@ def test_hostile(case: Case, tmp_path: Path, pieces: Pieces) -> None:
     assert [line for line, _, _ in pairs] == list(range(1, len(case.means) + 1))
     found = report(pairs)
     assert re.search(case.told, "\n".join(found.lines)), found.lines
-    corpus = Corpus.build(tmp_path / "corpus", pairs, pieces, pieces, longest=3000, ratio=2000.0)
+    corpus = Corpus.build(tmp_path / "corpus", pairs, Encoder(pieces, pieces, Limits(3000, 2000.0)))
     kept = [(s, t) for s, t in case.means if s.strip() and t.strip() and len(s) < 10_000]
     assert [
         tuple(pieces.decode([corpus.source(i), corpus.target(i)])) for i in range(len(corpus))

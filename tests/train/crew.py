@@ -11,42 +11,33 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
+from tests.forks import Forks
 from tests.train.zygote import PHASES, _child, _import_everything
 
 
-class Crew:
+class Crew(Forks):
     """The test's end of it."""
 
-    def __enter__(self) -> Self:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.train.crew"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            cwd=Path(__file__).parents[2], env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )  # fmt: skip
-        assert self._heard() == []  # it has imported what it needs, so that tests measure no import
-        return self
+    module, environment = "tests.train.crew", {"OMP_NUM_THREADS": "1"}
 
-    def __exit__(self, *_: object) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.stdout.close()
-        self._process.wait(30)
+    def __enter__(self) -> Self:
+        super().__enter__()
+        assert self.heard() == []  # it has imported what it needs, so that tests measure no import
+        return self
 
     def start(self, orders: list[dict[str, Any]]) -> list[int]:
         """Begin; the answer is each process's id."""
-        assert self._process.stdin is not None
-        print(json.dumps(orders), file=self._process.stdin, flush=True)
-        return self._heard()
+        self.order(orders)
+        return self._codes()
 
     def end(self) -> list[int]:
         """Wait for those begun last: their exit codes."""
-        return self._heard()
+        return self._codes()
 
     def run(self, orders: list[dict[str, Any]]) -> list[int]:
         """From beginning to end."""
@@ -62,9 +53,8 @@ class Crew:
         """The same function on every rank."""
         return self.run([{"call": function, "given": given, "out": str(out)}] * size)
 
-    def _heard(self) -> list[int]:
-        assert self._process.stdout is not None
-        found: list[int] = json.loads(self._process.stdout.readline())
+    def _codes(self) -> list[int]:
+        found: list[int] = self.heard()
         return found
 
 

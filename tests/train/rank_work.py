@@ -18,6 +18,7 @@ from torch import nn
 
 from regard.models.settings import ModelSettings, RecurrentModel, TransformerModel
 from regard.search.settings import Search
+from regard.tasks.parallel_text import TextSource
 from regard.tasks.sequences import Batch
 from regard.tasks.settings import TextData
 from regard.tasks.task import Loss
@@ -47,7 +48,7 @@ def task_of(model: str, text: Path, dropout: float) -> Translation:
         "rnn": RecurrentModel(width=12, embedding=12, dropout=dropout),
     }
     data = TextData(source=text / "train.en", target=text / "train.de", pieces=350, hold_out=4, longest=1000)
-    task = Translation(data, small[model], Search(), 100, 0.1, 1, say=lambda _: None)
+    task = Translation(TextSource(data, say=lambda _: None), small[model], Search(), 100, 0.1)
     task.prepare(text / "run")
     return task
 

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from regard.models.settings import ModelSettings, RecurrentModel, TransformerModel
 from regard.search.settings import Search
+from regard.tasks.parallel_text import TextSource
 from regard.tasks.settings import TextData
 from regard.tasks.task import Loss
 from regard.tasks.translation import Translation
@@ -42,14 +43,14 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TextData]:
     )
     files = write_pairs(folder, pairs)
     data = TextData(**files, pieces=350, hold_out=4, longest=1000)
-    Translation(data, MODELS["rnn"], Search(), 100, 0.1, 1, say=lambda _: None).prepare(folder / "run")
+    Translation(TextSource(data, say=lambda _: None), MODELS["rnn"], Search(), 100, 0.1).prepare(folder / "run")
     return folder / "run", data
 
 
 @pytest.fixture(params=list(MODELS))
 def task(request: pytest.FixtureRequest, prepared: tuple[Path, TextData]) -> Translation:
     folder, data = prepared
-    made = Translation(data, MODELS[request.param], Search(), 100, 0.1, 1, say=lambda _: None)
+    made = Translation(TextSource(data, say=lambda _: None), MODELS[request.param], Search(), 100, 0.1)
     made.prepare(folder)
     return made
 
@@ -94,7 +95,7 @@ def test_a_mean_of_means_would_not_pass(task: Translation) -> None:
         def units(self, which: np.ndarray) -> int:
             return 1
 
-    wrong = Mistaken(task.data, task.model, task.search, 100, 0.1, 1)
+    wrong = Mistaken(task.origin, task.model, task.search, 100, 0.1)
     wrong.text = task.text
     everything = np.arange(len(task.text.train))
     whole, parted = fit(wrong, clip=0.0), fit(wrong, clip=0.0)

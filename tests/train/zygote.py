@@ -12,54 +12,37 @@ import json
 import os
 import resource
 import signal
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
+from tests.forks import Forks
 from tests.train import trouble
 
 WRITES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "shutil.rmtree", "shutil.copytree"}
 
 
-class Zygote:
+class Zygote(Forks):
     """The test's end of it."""
 
-    def __enter__(self) -> Self:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.train.zygote"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2],
-        )  # fmt: skip
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.stdout.close()
-        self._process.wait(30)
+    module = "tests.train.zygote"
 
     def start(self, args: list[str], out: Path, **more: object) -> int:
         """Begin; the answer is the process's id."""
-        assert self._process.stdin is not None
-        print(json.dumps({"args": args, "out": str(out), **more}), file=self._process.stdin, flush=True)
-        return int(self._heard())
+        self.order({"args": args, "out": str(out), **more})
+        return int(self.heard())
 
     def end(self) -> int:
         """Wait for the process begun last; its exit code, below 0 if a signal ended it."""
-        return int(self._heard())
+        return int(self.heard())
 
     def run(self, args: list[str], out: Path, **more: object) -> int:
         """From beginning to end."""
         self.start(args, out, **more)
         return self.end()
-
-    def _heard(self) -> str:
-        assert self._process.stdout is not None
-        return self._process.stdout.readline()
 
 
 def serve() -> None:

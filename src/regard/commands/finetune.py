@@ -9,7 +9,7 @@ from typing import Any
 from regard.commands.train import train
 from regard.files import no_way_out
 from regard.recipe import Recipe, TranslationRecipe
-from regard.tasks.parallel_text import Older, ParallelText, is_ready
+from regard.tasks.parallel_text import Older, ParallelText, TextSource, is_ready
 from regard.train.folder import model_of, write
 from regard.train.ranks import Ranks
 from regard.train.signals import AGAIN, Stop, Stopped
@@ -44,7 +44,9 @@ def _compare(recipe: TranslationRecipe, old: Path, run: Path) -> None:
     from regard.train.saves import load_weights
 
     settings = recipe.train
-    task = Translation(recipe.data, recipe.model, recipe.search, settings.batch_tokens, 0.0, settings.seed)
+    task = Translation(
+        TextSource(recipe.data, settings.seed), recipe.model, recipe.search, settings.batch_tokens, 0.0
+    )
     texts = {"new text": ParallelText.open(run)}
     if is_ready(old):
         texts = {"old text": ParallelText.open(old), **texts}

@@ -16,7 +16,7 @@ from regard import __version__
 from regard.commands.screen import Quiet, TrainingScreen
 from regard.files import no_way_out
 from regard.recipe import Recipe, TranslationRecipe, dump, of_run
-from regard.tasks.parallel_text import Older, is_ready
+from regard.tasks.parallel_text import Older, TextSource, is_ready
 from regard.text.read import digest
 from regard.train.folder import NotARun, model_of, one_process, read_manifest, relist, write
 from regard.train.precision import Precision, choose
@@ -120,10 +120,8 @@ def prepared(
 
     torch.set_num_threads(threads)
     settings = recipe.train
-    task = Translation(
-        recipe.data, recipe.model, recipe.search, settings.batch_tokens, settings.smoothing, settings.seed, threads,
-        screen.say, older, device,
-    )  # fmt: skip
+    origin = TextSource(recipe.data, settings.seed, threads, screen.say, older)
+    task = Translation(origin, recipe.model, recipe.search, settings.batch_tokens, settings.smoothing, device)
     if not ranks.first:
         ranks.tell()  # what is there when this comes is only opened
     task.prepare(run)
@@ -150,8 +148,8 @@ def _trained(
         screen.say(f"resumed at step {at.step}, batch {at.index} of epoch {at.epoch}")
     else:
         _announce(recipe, session, screen)
-        if task.older is not None:
-            load_weights(session.model, model_of(task.older.folder))
+        if (older := task.origin.older) is not None:
+            load_weights(session.model, model_of(older.folder))
     if not session.train(stop):
         return False
     with stop.interruptible():

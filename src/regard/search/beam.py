@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.models.seq2seq import Ids, Lengths, Seq2Seq
-from regard.search.children import Children, Choose, by_bank, by_score
+from regard.search.children import Children, Choose, Step, by_bank, by_score
 from regard.search.guards import Guard, guards, prefixed
 from regard.search.lines import Lines, is_a_number, limits
 from regard.search.rank import Hypothesis as Hypothesis
@@ -106,7 +106,7 @@ class _Beams:
         rooms = [sentence.limit - length for sentence in self.live]
         raw = log_probs.clone() if self.choose is by_bank else log_probs
         prefixed(log_probs, self.lines.words, wishes, self.rules)
-        found = self.choose(self.scores, raw, log_probs, self.lines, self.settings, wishes, rooms)
+        found = self.choose(Step(self.scores, raw, log_probs, self.lines, wishes, rooms), self.settings)
         is_a_number(found.scores)
         ended = (found.word == END) & (found.scores > -torch.inf)
         beam = self.settings.beam

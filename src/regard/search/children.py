@@ -30,24 +30,29 @@ class Children:
         return Children(*(x.gather(1, order) for x in (self.scores, self.origin, self.word, self.said)))
 
 
-Choose = Callable[[Tensor, Tensor, Tensor, Lines, Search, Sequence[Wish], Sequence[int]], Children]
-"""From the scores of all hypotheses, and of every next word as it is and as it may be said: twice the beam."""
+@dataclass(frozen=True)
+class Step:
+    """What children are chosen from: hypotheses, and every next word as the model says it and as it may be said."""
+
+    scores: Float[Tensor, "s w"]
+    raw: Float[Tensor, "r v"]
+    log_probs: Float[Tensor, "r v"]
+    lines: Lines
+    wishes: Sequence[Wish]
+    rooms: Sequence[int]
+    """How many words each sentence may still say."""
 
 
-def by_score(
-    scores: Float[Tensor, "s w"],
-    raw: Float[Tensor, "r v"],
-    log_probs: Float[Tensor, "r v"],
-    lines: Lines,
-    settings: Search,
-    wishes: Sequence[Wish],
-    rooms: Sequence[int],
-) -> Children:
+Choose = Callable[[Step, Search], Children]
+"""Twice as many children as the beam is wide."""
+
+
+def by_score(step: Step, settings: Search) -> Children:
     """The best of all children of a sentence; those of one parent at a disadvantage, if that is asked for."""
-    sentences, width = scores.shape
-    said, word = best(log_probs, min(2 * settings.beam, log_probs.shape[1]))
+    sentences, width = step.scores.shape
+    said, word = best(step.log_probs, min(2 * settings.beam, step.log_probs.shape[1]))
     count = said.shape[1]
-    total = (scores.reshape(-1, 1) + said).view(sentences, width * count)
+    total = (step.scores.reshape(-1, 1) + said).view(sentences, width * count)
     preferred = total
     if settings.diversity:
         preferred = total - settings.diversity * torch.arange(count, device=said.device).repeat(width)
@@ -56,31 +61,24 @@ def by_score(
     return Children(total.gather(1, index), index // count, word, said)
 
 
-def by_bank(
-    scores: Float[Tensor, "s w"],
-    raw: Float[Tensor, "r v"],
-    log_probs: Float[Tensor, "r v"],
-    lines: Lines,
-    settings: Search,
-    wishes: Sequence[Wish],
-    rooms: Sequence[int],
-) -> Children:
+def by_bank(step: Step, settings: Search) -> Children:
     """In turn the best of those that have said most of their phrases, the next most, and so on. Post & Vilar 2018.
 
     Words that begin a phrase or go on with it are always among the candidates. None ends before all phrases are said,
     and none goes on that could not say them any more: so all are said, if there is room for them.
     """
-    said, words = best(log_probs, min(2 * settings.beam, log_probs.shape[1]))
-    values, likely, texts = said.tolist(), words.tolist(), lines.words[:, 1:].tolist()
+    said, words = best(step.log_probs, min(2 * settings.beam, step.log_probs.shape[1]))
+    values, likely, texts = said.tolist(), words.tolist(), step.lines.words[:, 1:].tolist()
+    scores = step.scores
     chosen = []
-    for place, (wish, room) in enumerate(zip(wishes, rooms, strict=True)):
+    for place, (wish, room) in enumerate(zip(step.wishes, step.rooms, strict=True)):
         found: list[_Child] = []
         for line, before in enumerate(scores[place].tolist()):
             row = place * scores.shape[1] + line
             if before > -float("inf"):
                 ways = dict(zip(likely[row], values[row], strict=True))
                 if len(texts[row]) >= len(wish.prefix):
-                    ways |= {word: float(raw[row, word]) for word in wish.ways_on(texts[row])}
+                    ways |= {word: float(step.raw[row, word]) for word in wish.ways_on(texts[row])}
                 found += _children(before, line, texts[row], ways, wish, room)
         chosen.append(_in_turn(found, settings.beam))
     columns = zip(*(zip(*row, strict=True) for row in chosen), strict=True)

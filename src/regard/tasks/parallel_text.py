@@ -15,13 +15,14 @@ from regard.tasks.settings import TextData
 from regard.tasks.texts import Pair, languages, texts_of
 from regard.text.check import Report, report
 from regard.text.corpus import Corpus
+from regard.text.encode import Encoder, Limits
 from regard.text.pace import Paced
 from regard.text.pieces import Pieces
 from regard.text.read import BadText, digest
 
 Say = Callable[[str], None]
 
-__all__ = ["Older", "Pair", "ParallelText", "Say", "is_ready", "line_of", "prepare"]
+__all__ = ["Older", "Pair", "ParallelText", "Say", "TextSource", "is_ready", "line_of", "prepare"]
 
 READY = "ready.json"
 
@@ -86,6 +87,22 @@ class Older:
 def line_of(number: int) -> str:
     """A line of the training text, for people."""
     return str(number) if number > 0 else f"{-number} of the old text"
+
+
+@dataclass(frozen=True)
+class TextSource:
+    """Where the text of a run comes from, and how it is made ready."""
+
+    data: TextData
+    seed: int = 1
+    threads: int = 1
+    say: Say = print
+    older: Older | None = None
+
+    def prepare(self, folder: Path) -> ParallelText:
+        """The text in this folder, made ready if it is not."""
+        prepare(self.data, folder, self.seed, self.threads, self.say, self.older)
+        return ParallelText.open(folder)
 
 
 def prepare(data: TextData, folder: Path, seed: int, threads: int, say: Say, older: Older | None = None) -> None:
@@ -160,7 +177,7 @@ def _numbered(data: TextData, folder: Path, pairs: Iterable[Pair], processes: in
     to, (source, target) = folder / "data" / "train", _learned(folder / "pieces")
 
     def make() -> None:
-        Corpus.build(to, pairs, source, target, data.longest, data.ratio, processes=processes)
+        Corpus.build(to, pairs, Encoder(source, target, Limits(data.longest, data.ratio)), processes=processes)
 
     settings = [source.fingerprint, target.fingerprint, data.longest, data.ratio]
     kept.once("text as numbers", settings, to, make)

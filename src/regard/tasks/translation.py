@@ -16,9 +16,8 @@ from regard.models.seq2seq import Seq2Seq
 from regard.models.settings import ModelSettings
 from regard.search.settings import Search
 from regard.tasks.decode import translate
-from regard.tasks.parallel_text import Older, Pair, ParallelText, Say, line_of, prepare
+from regard.tasks.parallel_text import Pair, ParallelText, TextSource, line_of
 from regard.tasks.sequences import Batch, batch_of, sequence_loss
-from regard.tasks.settings import TextData
 from regard.tasks.task import Loss, Task
 from regard.text.batch import plan
 from regard.text.ids import PAD
@@ -33,32 +32,26 @@ class Translation(Task):
 
     def __init__(
         self,
-        data: TextData,
+        origin: TextSource,
         model: ModelSettings,
         search: Search,
         batch_tokens: int,
         smoothing: float,
-        seed: int,
-        threads: int = 1,
-        say: Say = print,
-        older: Older | None = None,
         device: str = "cpu",
     ) -> None:
-        self.data, self.model, self.search = data, model, search
-        self.batch_tokens, self.smoothing, self.seed, self.device = batch_tokens, smoothing, seed, device
-        self.threads, self.say, self.older = threads, say, older
+        self.origin, self.model, self.search = origin, model, search
+        self.batch_tokens, self.smoothing, self.device = batch_tokens, smoothing, device
         self.text: ParallelText
 
     def prepare(self, folder: Path) -> None:
-        prepare(self.data, folder, self.seed, self.threads, self.say, self.older)
-        self.text = ParallelText.open(folder)
+        self.text = self.origin.prepare(folder)
 
     def build(self) -> Seq2Seq:
         return build_model(self.model, len(self.text.source), len(self.text.target))
 
     def batches(self, epoch: int) -> Sequence[np.ndarray]:
         corpus = self.text.train
-        return plan(corpus.source_lengths, corpus.target_lengths, self.batch_tokens, self.seed, epoch)
+        return plan(corpus.source_lengths, corpus.target_lengths, self.batch_tokens, self.origin.seed, epoch)
 
     def load(self, which: np.ndarray) -> Batch:
         corpus = self.text.train
@@ -97,7 +90,7 @@ class Translation(Task):
         """How near the translations come to the references."""
         said = self.translations(model, [source for _, source, _ in pairs], search)
         right = [target for _, _, target in pairs]
-        bleu = sacrebleu.corpus_bleu(said, [right], tokenize=self.data.scored, force=True)
+        bleu = sacrebleu.corpus_bleu(said, [right], tokenize=self.origin.data.scored, force=True)
         chrf = sacrebleu.corpus_chrf(said, [right], word_order=2)
         exact = sum(a == b for a, b in zip(said, right, strict=True)) / max(1, len(right))
         return {"bleu": bleu.score, "chrf": chrf.score, "exact": exact}

@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,9 +16,9 @@ from jaxtyping import Int, Int32, Int64
 
 from regard.text.binarise import Numbered, Pair, binarised
 from regard.text.cache import seal
-from regard.text.encode import Encoder, Limits
+from regard.text.encode import Encoder
 from regard.text.numbers import Numbers
-from regard.text.pieces import Pieces, nothing
+from regard.text.pieces import nothing
 from regard.text.read import BadText
 
 _FILES = ("source.ids", "source.offsets", "target.ids", "target.offsets", "lines")
@@ -61,10 +61,7 @@ class Corpus:
         cls,
         folder: Path,
         pairs: Iterable[Pair],
-        source_pieces: Pieces,
-        target_pieces: Pieces,
-        longest: int = 256,
-        ratio: float = 9.0,
+        encoder: Encoder,
         origin: str = "",
         tick: Callable[[], None] = nothing,
         processes: int = 1,
@@ -73,22 +70,21 @@ class Corpus:
 
         With several processes it is the same, and sooner there.
 
-        Left out, and counted: pairs with an empty side, with a side of more than `longest` pieces, or with one side
-        more than `ratio` times the other. `origin` is kept, to know the text again; `tick` may raise, to stop.
+        Left out, and counted: pairs with an empty side, and those beyond the encoder's limits. `origin` is kept, to
+        know the text again; `tick` may raise, to stop.
         """
         beside = folder.with_name(f"{folder.name}.new")
         shutil.rmtree(beside, ignore_errors=True)
         beside.mkdir(parents=True)
         skipped = _Skipped()
-        encoder = Encoder(source_pieces, target_pieces, Limits(longest, ratio))
         try:
             with closing(binarised(pairs, encoder, processes, tick)) as chunks:
                 sizes = _write(beside, chunks, skipped)
             if sizes["pairs"] == 0:
                 raise BadText(_nothing_left(skipped))
             manifest = {"format": 1, **sizes, "read": sizes["pairs"] + skipped.total(), "dtype": encoder.dtype.name}
-            manifest |= {"longest": longest, "ratio": ratio, "origin": origin, "skipped": skipped.reasons}
-            manifest["vocabulary"] = {"source": source_pieces.fingerprint, "target": target_pieces.fingerprint}
+            manifest |= {**asdict(encoder.limits), "origin": origin, "skipped": skipped.reasons}
+            manifest["vocabulary"] = {"source": encoder.source.fingerprint, "target": encoder.target.fingerprint}
             manifest["files"] = {name: seal(beside / name) for name in _FILES}
             (beside / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
         except BaseException:

@@ -113,7 +113,7 @@ class Encoder:
 
     source: Pieces
     target: Pieces
-    limits: Limits
+    limits: Limits = Limits()
 
     @property
     def dtype(self) -> np.dtype[Any]:

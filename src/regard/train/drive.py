@@ -64,7 +64,7 @@ class Run:
     def __post_init__(self) -> None:
         settings = self.settings
         self.saves = Saves(self.folder / "saves", settings.save_every, settings.average, settings.keep)
-        self.log = (Log if self.ranks.first else Silence)(self.folder, lambda line: self.screen.say(line))
+        self.log = Log(self.folder, lambda line: self.screen.say(line)) if self.ranks.first else Silence()
         self.board = Board(self.folder / "tensorboard")
         torch.manual_seed(seed_of(settings.seed))
         self.model = self.task.build().to(self.precision.device)

@@ -93,17 +93,21 @@ class Log:
             self._failing.discard(name)
 
 
-class Silence(Log):
+class Silence:
     """What a rank writes down that is not the first: nothing."""
 
-    def go_on(self, length: int, unwritten: str) -> None: ...
+    def go_on(self, length: int, unwritten: str) -> None:
+        """Nothing was written."""
 
-    def add(self, line: dict[str, Any]) -> None: ...
+    def add(self, line: dict[str, Any]) -> None:
+        """Not here."""
 
     def settle(self) -> tuple[int, str]:
         """Nothing is written, and nothing is left to write."""
         return 0, ""
 
-    def time(self, line: dict[str, Any]) -> None: ...
+    def time(self, line: dict[str, Any]) -> None:
+        """Nor this."""
 
-    def sample(self, step: int, text: str) -> None: ...
+    def sample(self, step: int, text: str) -> None:
+        """Nor this."""
