@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 DEV := $(VENV)/.ready-dev
 BENCH := $(VENV)/.ready-bench
 
-.PHONY: help setup demo gallery test lint types check docs bench-attend bench-train reliability fuzz clean
+.PHONY: help setup demo gallery test lint types check docs pages browser bench-attend bench-train bench-decode bench-serve reliability fuzz clean
 
 help:
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -29,7 +29,12 @@ demo: $(DEV)  ## train a translator of dates, translate three, and draw what it 
 gallery: $(DEV)  ## the worked example, and the catalogue drawn as pictures
 	$(BIN)/regard gallery --to gallery
 
-test: $(DEV)  ## all tests, then those of the heart once more with every shape checked
+browser:  ## a browser for the tests of the page, where one can be installed; without it they are skipped
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null \
+		|| (apt-get update -q && apt-get install -y -q chromium chromium-driver) >/dev/null 2>&1 \
+		|| echo "no chromium here, and it cannot be installed: the tests of the page are skipped"
+
+test: $(DEV) browser  ## all tests, then those of the heart once more with every shape checked
 	$(BIN)/python -m pytest
 	$(BIN)/python -m pytest -m 'not unchecked' --jaxtyping-packages=regard,tests.check tests/attend tests/laws
 
@@ -45,11 +50,20 @@ check: lint types test  ## what a commit must pass
 docs: $(DEV)  ## make docs/mechanisms.md and its pictures from the catalogue
 	$(BIN)/python -m regard.show.catalogue docs
 
+pages: $(DEV)  ## the worked examples as pages, into docs/pages/
+	$(BIN)/python -m regard.show.pages docs/pages
+
 bench-attend: $(BENCH)  ## ratios against bare SDPA and peers, into docs/results/
 	$(BIN)/python benchmarks/attend.py --to docs/results
 
 bench-train: $(BENCH)  ## training speed against peers in their own environments, into docs/results/
 	$(BIN)/python benchmarks/train.py --to docs/results
+
+bench-decode: $(BENCH)  ## decoding speed against peers in their own environments, into docs/results/
+	$(BIN)/python benchmarks/decode.py --to docs/results
+
+bench-serve: $(BENCH)  ## requests a second against one text at a time and a plain loop, into docs/results/
+	$(BIN)/python benchmarks/serve.py --to docs/results
 
 reliability: $(DEV)  ## the promises of docs/reliability.md at full size (15 minutes), into docs/results/
 	$(BIN)/python -m tests.reliability --to docs/results

@@ -13,16 +13,19 @@ import regard
 
 PACKAGE = Path(regard.__file__).parent
 FLOORS = [
-    {"files", "settings"},
+    {"files", "heatmap", "settings"},
     {"toml"},
     {"attend", "text", "vision"},
     {"models"},
     {"search"},
     {"tasks"},
     {"train"},
+    {"systems"},
     {"recipe"},
     {"translate"},
-    {"show", "serve", "studies", "export"},
+    {"evaluate"},
+    {"show"},
+    {"serve", "studies", "export"},
     {"commands"},
     {"cli"},
     {"__main__"},

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-import regard.recipe as recipes
 from regard.models.settings import RecurrentModel, TransformerModel
-from regard.recipe import TranslationRecipe, chosen_for, dump, load, located, shipped, with_overrides
+from regard.recipe import chosen_for, dump, load, located, shipped, with_overrides
+from regard.systems import SYSTEMS, recipe_of
+from regard.systems.translation import TranslationRecipe
 from regard.tasks.settings import TextData
 
 MINIMAL = 'about = "mine"\n'
@@ -269,7 +270,9 @@ def test_recipes_cannot_be_changed_in_place():
 
 
 def test_every_task_has_a_recipe_of_its_own_sections():
-    for name, kind in recipes.TASKS.items():
+    for name in SYSTEMS:
+        kind = recipe_of(name)
+        assert kind.family
         assert kind(about="x").task == name
         assert {"data", "model", "train"} <= set(kind(about="x").sections())
 

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from regard.models.build import build_model
-from regard.models.seq2seq import Seq2Seq
-from regard.recipe import Recipe, load, shipped
-from regard.tasks.parallel_text import TextSource
+from regard.recipe import load, shipped
+from regard.systems.system import Here, Recipe
+from regard.tasks.task import Task
 from regard.tasks.translation import Translation
 from regard.train.fit import Fit
 from regard.train.optimise import optimiser
@@ -38,17 +37,19 @@ class Pairs:
 
 def toy(recipe: Any) -> Any:
     """The same recipe, narrow: depth, wiring and training as they are."""
-    small = {"width": 16, "embedding": 16, "feedforward": 24, "heads": 2}
-    model = recipe.model.model_copy(update={k: v for k, v in small.items() if k in type(recipe.model).model_fields})
-    return recipe.with_sections({"model": model, "train": recipe.train.model_copy(update={"batch_tokens": 30})})
+    small = {"width": 16, "embedding": 16, "feedforward": 24, "heads": 2, "places": 8, "rows": 4}
+    narrow = {
+        name: section.model_copy(update={k: v for k, v in small.items() if k in type(section).model_fields})
+        for name, section in recipe.sections().items()
+    }
+    return recipe.with_sections({**narrow, "train": recipe.train.model_copy(update={"batch_tokens": 30})})
 
 
-def task_of(recipe: Any) -> Translation:
-    train = recipe.train
-    task = Translation(
-        TextSource(recipe.data, train.seed), recipe.model, recipe.search, train.batch_tokens, train.smoothing
-    )
-    task.text = cast(Any, SimpleNamespace(source=range(WORDS), target=range(WORDS), train=Pairs(), where="here"))
+def task_of(recipe: Recipe) -> Task:
+    """The task, with a little text where it wants some."""
+    task = recipe.make(Here())
+    if isinstance(task, Translation):
+        task.text = cast(Any, SimpleNamespace(source=range(WORDS), target=range(WORDS), train=Pairs(), where="here"))
     return task
 
 
@@ -56,8 +57,7 @@ def task_of(recipe: Any) -> Translation:
 def test_it_builds_at_its_size(name: str) -> None:
     """Without allocating: a billion weights would do as well."""
     with torch.device("meta"):
-        model = build_model(cast(Any, load(name)).model, 40, 40)
-    assert isinstance(model, Seq2Seq)
+        model = task_of(load(name)).build()
     assert all(weight.is_meta for weight in model.parameters())
 
 
@@ -75,7 +75,9 @@ def test_it_takes_two_steps(name: str) -> None:
         assert update.skipped is None
         assert math.isfinite(update.norm)
         assert update.norm > 0
-        assert update.figures["loss"] / update.units == pytest.approx(math.log(WORDS), rel=0.6)
+        assert update.figures["loss"] > 0
+        if isinstance(task, Translation):
+            assert update.figures["loss"] / update.units == pytest.approx(math.log(WORDS), rel=0.6)
     still = [
         key for key, weight in model.named_parameters() if weight.requires_grad and torch.equal(weight, before[key])
     ]

@@ -75,6 +75,11 @@ COMMANDS = Group(
         ),
         "finetune": OwnOptions("Train a finished model further on other text.", "options:finetune", nothing_begun),
         "translate": Command("Translate lines from standard input to standard output.", "translate:translate"),
+        "evaluate": Command("How good a model is: BLEU, chrF, TER, by length, against others.", "evaluate:evaluate"),
+        "show": Command("What a model looks at, as a page of its own or as a figure.", "show:show"),
+        "serve": Command("Answer requests, and the live page, on this machine.", "serve:serve"),
+        "export": Command("A model in the form of another engine.", "export:export"),
+        "import": Command("A model of another toolkit as a run folder.", "export:import_"),
         "info": Command("What is in a run folder: its recipe, how far it is, and how good.", "runs:info"),
         "runs": Command("The runs below a folder: state, step, score, last complete save.", "overview:runs"),
         "recipes": Group(

@@ -1,7 +1,6 @@
-"""A recipe: all that a run depends on, as typed settings. TOML files and dotted options become one frozen value.
+"""Recipes: TOML files and dotted options become one frozen value. No torch, so that `--help` answers at once.
 
-Every task has its own sections: a new task is a class here and a line in `TASKS`. No torch, so that `--help` answers
-at once.
+Every system has its own sections; see `regard.systems`.
 """
 
 from __future__ import annotations
@@ -11,59 +10,18 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import field, make_dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 import regard.toml as toml
 from regard.files import quoted
-from regard.models.settings import RecurrentModel, TransformerModel
-from regard.search.settings import Search
-from regard.settings import Section
-from regard.tasks.settings import TextData
+from regard.settings import Data, Section
+from regard.systems import SYSTEMS, recipe_of
+from regard.systems.system import Recipe
 from regard.text import places
-from regard.train.settings import Train
 
 SHIPPED = Path(__file__).parent / "recipes"
-
-
-class Recipe(Section):
-    """What every recipe has; the other sections are its task's."""
-
-    about: str
-    """What it is for, in a sentence or two."""
-    task: str
-    """What the model is trained for."""
-    train: Train = Field(default_factory=Train)
-
-    def sections(self) -> dict[str, Section]:
-        """Its sections by name."""
-        found = {name: value for name, value in self if isinstance(value, Section)}
-        first = [name for name in ("data", "model") if name in found]
-        return {name: found[name] for name in [*first, *found]}
-
-    def with_sections(self, sections: Mapping[str, Section]) -> Self:
-        """The same recipe with other sections."""
-        return self.model_copy(update=dict(sections))
-
-    def toml(self, beside: Path | None = None) -> str:
-        """Every value, as TOML that loads back equal; see `dump`."""
-        return dump(self, beside)
-
-
-class TranslationRecipe(Recipe):
-    """Text in, text out."""
-
-    task: Literal["translation"] = "translation"
-    data: TextData = Field(default_factory=TextData)
-    model: TransformerModel | RecurrentModel = Field(default_factory=TransformerModel, discriminator="kind")
-    search: Search = Field(default_factory=Search)
-
-
-TASKS: dict[str, type[Recipe]] = {"translation": TranslationRecipe}
-
-TRAINED_ON = {"source", "target", "pairs", "generated"}  # naming one of these means: other data
-HELD_OUT = {f"{split}_{side}" for split in ("valid", "test") for side in ("source", "target", "pairs")}
 
 
 def shipped() -> list[str]:
@@ -114,10 +72,11 @@ def code_of(recipe: Recipe) -> dict[str, str]:
 
 def _load(file: Path) -> Recipe:
     values = _values(file, ())
+    recipe = recipe_of(values["task"])
     try:
-        return TASKS[values["task"]].model_validate(values)
+        return recipe.model_validate(values)
     except ValidationError as error:
-        raise ValueError(toml.told(file, error, ("transformer", "recurrent"))) from None
+        raise ValueError(toml.told(file, error, toml.names_of_kinds(recipe))) from None
 
 
 def dump(recipe: Recipe, beside: Path | None = None) -> str:
@@ -173,7 +132,7 @@ def asked(
     import tyro
 
     given_names = {arg.split("=")[0].replace("-", "_") for arg in args if arg.startswith("--data.")}
-    if given_names & {f"__data.{name}" for name in TRAINED_ON}:
+    if given_names & {f"__data.{name}" for name in _data(recipe).trained_on}:
         recipe = without_data(recipe)
     sections = {name: part for name, part in recipe.sections().items() if name not in without}
     fields = [*more, *((name, (kind := _options(part)), field(default=kind())) for name, part in sections.items())]
@@ -211,8 +170,8 @@ def _changed(name: str, section: Section, values: Mapping[str, Any]) -> Section:
 
 def without_data(recipe: Recipe) -> Recipe:
     """The recipe without its own files, to be given others."""
-    data = recipe.sections()["data"]
-    gone = dict.fromkeys((TRAINED_ON | HELD_OUT) & set(type(data).model_fields))
+    data = _data(recipe)
+    gone = dict.fromkeys(data.trained_on | data.held_out)
     return recipe.with_sections({"data": data.model_copy(update=gone)})
 
 
@@ -244,14 +203,31 @@ def _values(file: Path, inside: tuple[Path, ...]) -> dict[str, Any]:
         mine = Path(_beside(file, str(base)))
         below = _values(mine if mine.is_file() else file_of(str(base)), (*inside, file.resolve()))
     task = values.get("task", below["task"])
-    if not isinstance(task, str) or task not in TASKS:
-        raise ValueError(f"{toml.at(file, 'task')}: there is no task {quoted(task)}; there are: {', '.join(TASKS)}")
+    if not isinstance(task, str) or task not in SYSTEMS:
+        there = ", ".join(SYSTEMS)
+        raise ValueError(f"{toml.at(file, 'task')}: there is no task {quoted(task)}; there are: {there}")
+    recipe = recipe_of(task)
+    section: Any = recipe.model_fields["data"].annotation
     data = values.get("data")
     if isinstance(data, dict):
-        paths = {key for key in TRAINED_ON - {"generated"} | HELD_OUT if isinstance(data.get(key), str)}
+        paths = {key for key in _paths(section) if isinstance(data.get(key), str)}
         values["data"] = {**data, **{key: _beside(file, data[key]) for key in paths}}
-    merged = {name: _onto(name, below.get(name), value) for name, value in values.items()}
-    return toml.checked(file, {**below, **merged}, TASKS[task], ["base"])
+    merged = {
+        name: _onto(below.get(name), value, section if name == "data" else Data) for name, value in values.items()
+    }
+    return toml.checked(file, {**below, **merged}, recipe, ["base"])
+
+
+def _data(recipe: Recipe) -> Data:
+    found = recipe.sections()["data"]
+    assert isinstance(found, Data)
+    return found
+
+
+def _paths(section: type[Section]) -> set[str]:
+    """Settings that name files."""
+    fields = section.model_fields.items()
+    return {key for key, info in fields if Path in getattr(info.annotation, "__args__", (info.annotation,))}
 
 
 def _beside(file: Path, path: str) -> str:
@@ -265,11 +241,11 @@ def _beside(file: Path, path: str) -> str:
         ) from None
 
 
-def _onto(name: str, below: Any, values: Any) -> Any:
+def _onto(below: Any, values: Any, data: type[Data]) -> Any:
     """Values over those of a base; another kind of model, or other data, replaces the base's."""
     if not (isinstance(values, dict) and isinstance(below, dict)):
         return values
     if values.get("kind", below.get("kind")) != below.get("kind"):
         return values
-    gone = TRAINED_ON | HELD_OUT if name == "data" and TRAINED_ON & set(values) else set()
+    gone = data.trained_on | data.held_out if data.trained_on & set(values) else frozenset()
     return {**{key: kept for key, kept in below.items() if key not in gone}, **values}

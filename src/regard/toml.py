@@ -119,6 +119,12 @@ def kinds(annotation: Any) -> list[type[Section]]:
     return [option for option in options if isinstance(option, type) and issubclass(option, Section)]
 
 
+def names_of_kinds(settings: type[Section]) -> list[str]:
+    """What the sections of these settings can be, where there is a choice."""
+    found = [_kind(section) for info in settings.model_fields.values() for section in kinds(info.annotation)]
+    return [kind for kind in found if kind is not None]
+
+
 def _kind(section: type[Section]) -> Any:
     return section.model_fields["kind"].default if "kind" in section.model_fields else None
 

@@ -51,7 +51,7 @@ def test_a_finished_run_tells_its_test_scores(run, capsys, monkeypatch):
     scores = {"step": 1000, "valid": {"bleu": 97.25}, "test": {"exact": 0.9912}, "held_out": {"exact": 0.5}}
     (run / "scores.json").write_text(json.dumps(scores))
     text = told(run, capsys)
-    for part in ("finished", "exact 0.9912", "scores on held_out text", "exact 0.5"):
+    for part in ("finished", "exact 0.9912", "scores on held_out", "exact 0.5"):
         assert part in text
 
 

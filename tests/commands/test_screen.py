@@ -20,7 +20,7 @@ class Shown:
         self.now, self.out = 0.0, io.StringIO()
         monkeypatch.setattr("regard.commands.screen.time.monotonic", lambda: self.now)
         console = Console(file=self.out, force_terminal=terminal, width=200, highlight=False, soft_wrap=True)
-        self.screen = TrainingScreen(settings, console)
+        self.screen = TrainingScreen(settings, console=console)
 
     def step(self, step: int, now: float, seconds: float = 0.0) -> str:
         """One update at this time; what was written."""

@@ -140,6 +140,18 @@ class TestWishes:
         )
         assert once == again != other
 
+    def test_draws_among_the_likeliest(self, translate) -> None:  # type: ignore[no-untyped-def]
+        """However hot, one piece to draw from is the greedy one."""
+        hot = ("--sample", "--temperature", 50)
+        greedy = translate("one red dog\n", "--beam", 1).out
+        assert translate("one red dog\n", *hot).out != greedy
+        assert translate("one red dog\n", *hot, "--top-k", 1).out == greedy
+        assert translate("one red dog\n", *hot, "--top-p", 0.001).out == greedy
+
+    def test_no_run_is_said_twice(self, translate) -> None:  # type: ignore[no-untyped-def]
+        assert translate("five five cat\n", "--beam", 1).out.decode() == "fünf fünf Katze\n"
+        assert translate("five five cat\n", "--beam", 1, "--no-repeat", 1).out.decode() == "fünf Katze\n"
+
 
 class TestMistakes:
     """One sentence each, before anything is written, exit code 2."""
@@ -149,6 +161,8 @@ class TestMistakes:
         [
             (["--beam", "0"], "beam: Input should be greater than or equal to 1"),
             (["--nbest", "9", "--beam", "2"], "nbest: a beam of 2 has no 9 translations"),
+            (["--sample", "--top-p", "2"], "top_p: Input should be less than or equal to 1"),
+            (["--top-k", "2"], "--top-k is for words drawn by chance; give --sample with it"),
             (["--glossary", "nowhere"], "nowhere"),
             (["--scores", "no/where"], "no/where"),
         ],

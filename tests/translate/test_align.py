@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from regard.translate.align import aer, agreement, by_word, chosen, links, moses, places, words_of
+from regard.translate.align import aer, agreement, by_word, chosen, links, moses, places, strongest, words_of
 from regard.translate.translator import Translator
 from tests.translate.toys import nasty_text
 
@@ -62,7 +62,7 @@ class TestLinks:
     def test_the_mean_of_the_last_layer_but_one(self) -> None:
         assert chosen(self.attention).tolist() == [pytest.approx([0.3, 0.6, 0.1]), pytest.approx([0.25, 0.6, 0.15])]
         assert links(self.attention, [0, 1, 2], [0, 1]) == [(1, 0), (1, 1)]
-        assert links(self.attention, [0, 1, 2], [0, 1], layer=-1) == [(2, 0), (2, 1)]
+        assert links(self.attention, [0, 1, 2], [0, 1], layer=-1) == [(0, 0), (2, 1)]  # the last has most of both
         assert chosen(self.attention[:1]).tolist() == chosen(self.attention).tolist()
 
     def test_pieces_of_a_source_word_are_added_and_of_a_target_word_averaged(self) -> None:
@@ -111,3 +111,22 @@ class TestScores:
         assert agreement(np.array([[0.9, 0.1], [0.8, 0.2]])) == pytest.approx(2 * 1 / 4)  # 0-0 1-0 against 0-0 1-1
         assert agreement(np.zeros((0, 3))) == 1
         assert agreement(np.zeros((2, 2))) == 0
+
+
+class TestEvened:
+    def test_what_every_word_looks_at_belongs_to_none(self) -> None:
+        table = np.array([[0.3, 0.1, 0.6], [0.1, 0.35, 0.55], [0.1, 0.1, 0.8]])
+        assert strongest(table) == [(0, 0), (1, 1), (2, 2)]
+
+    def test_one_word_alone_keeps_its_order(self) -> None:
+        rng = np.random.default_rng(1)
+        for row in rng.dirichlet(np.ones(7), 50):
+            assert strongest(row[None]) == [(int(row.argmax()), 0)]
+
+    def test_a_word_that_two_come_from_keeps_both(self) -> None:
+        assert strongest(np.array([[0.9, 0.1], [0.8, 0.2]])) == [(0, 0), (0, 1)]
+
+    def test_nothing_looked_at(self) -> None:
+        assert strongest(np.zeros((2, 2))) == []
+        assert strongest(np.zeros((0, 3))) == []
+        assert strongest(np.zeros((3, 0))) == []

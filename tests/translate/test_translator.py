@@ -196,7 +196,7 @@ class TestWishes:
         assert result[0].suspect == ()
 
     def test_a_term_that_could_not_be_had_is_told(self, toy: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(Translator, "_wishing", lambda self, place, prefix, asked: place)
+        monkeypatch.setattr(Translator, "_wishing", lambda self, place, *_: place)
         assert toy(["one red dog"], glossary={"dog": "Wolf"})[0].suspect == ("glossary",)
 
 

@@ -4,44 +4,31 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from regard.recipe import of_run
-from regard.tasks.settings import TextData
 from regard.train.folder import read_manifest
 
 
 def card(run: Path) -> str:
     """README.md of a run folder, with the front matter that model hubs read."""
     recipe = of_run(run, trust_code=True)  # it is told, not built
-    data = recipe.sections()["data"]
-    assert isinstance(data, TextData)
-    manifest = read_manifest(run)
-    ready = json.loads((run / "data" / "ready.json").read_text(encoding="utf-8"))
-    scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
-    languages = [code for code in (data.source_language, data.target_language) if code]
-    front = ["---", "library_name: regard", "pipeline_tag: translation"]
+    manifest, ready, scores = read_manifest(run), _json(run / "data" / "ready.json"), _json(run / "scores.json")
+    languages = recipe.languages()
+    front = ["---", "library_name: regard", f"pipeline_tag: {recipe.tag}"]
     front += ["language:", *(f"- {code}" for code in languages)] if languages else []
     lines = [*front, "---", "", f"# {run.resolve().name}", "", recipe.about, ""]
-    lines += ["## Data", "", f"{ready['pairs']:,} pairs from {_where(data, ready['where'])}.", ""]
+    lines += ["## Data", "", f"{recipe.learned_from(ready)}.", ""]
     lines += ["## Scores", "", *_table(scores), ""]
-    lines += [
-        f"Best of the run: step {manifest['step']}. BLEU and chrF2++ by sacreBLEU, split as `{data.scored}`.",
-        "",
-    ]
-    lines += [
-        "## Use",
-        "",
-        f"`{manifest['model']}` with `recipe.toml` and `pieces/`; SHA-256 of each in `manifest.json`.",
-        "",
-    ]
+    lines += [f"Best of the run: step {manifest['step']}. {recipe.scored_by()}".rstrip(), ""]
+    files = " and ".join(["`recipe.toml`", *(["`pieces/`"] if (run / "pieces").is_dir() else [])])
+    lines += ["## Use", "", f"`{manifest['model']}` with {files}; SHA-256 of each in `manifest.json`.", ""]
     return "\n".join(lines)
 
 
-def _where(data: TextData, where: str) -> str:
-    """What the text was, by name only: a card travels, folders do not."""
-    if data.generated is not None:
-        return f"a generator (`{data.generated}`): this is no real text"
-    return " and ".join(Path(part).name for part in where.split(" and "))
+def _json(file: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return found
 
 
 def _table(scores: dict[str, dict[str, float]]) -> list[str]:

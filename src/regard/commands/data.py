@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 import regard.recipe as recipes  # not `from regard`: that looks among the names of the heart, and imports torch
-from regard.commands.options import RECIPE, recipe_in, with_text
+from regard.commands.options import RECIPE, recipe_in
 
 CHECK = """What is in parallel text, and what is wrong with it, before any training.
 
@@ -26,7 +26,7 @@ def check(args: Sequence[str]) -> int:
     others = [name for name in recipe.sections() if name != "data"]
     more = [("recipe", RECIPE, field(default=None))]
     asked, _ = recipes.asked(recipe, args, more, others, prog="regard data check", description=CHECK)
-    data: Any = recipes.located(with_text(asked)).sections()["data"]
+    data: Any = recipes.located(asked.complete()).sections()["data"]
     from regard.tasks.texts import languages, texts_of
     from regard.text.check import report
 

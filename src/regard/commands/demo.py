@@ -8,7 +8,8 @@ from pathlib import Path
 from rich.console import Console
 
 from regard.commands.train import train
-from regard.recipe import TranslationRecipe, load
+from regard.recipe import load
+from regard.systems.translation import TranslationRecipe
 
 SENTENCES = ("Sunday, November 15, 2026", "le 14 juillet 1989", "3. Oktober 1990")
 

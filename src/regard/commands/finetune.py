@@ -8,8 +8,9 @@ from typing import Any
 
 from regard.commands.train import train
 from regard.files import no_way_out
-from regard.recipe import Recipe, TranslationRecipe
-from regard.tasks.parallel_text import Older, ParallelText, TextSource, is_ready
+from regard.systems.system import Here, Recipe
+from regard.systems.translation import TranslationRecipe
+from regard.tasks.parallel_text import Older, ParallelText, is_ready
 from regard.train.folder import model_of, write
 from regard.train.ranks import Ranks
 from regard.train.signals import AGAIN, Stop, Stopped
@@ -40,13 +41,9 @@ def _compare(recipe: TranslationRecipe, old: Path, run: Path) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from regard.tasks.translation import Translation
     from regard.train.saves import load_weights
 
-    settings = recipe.train
-    task = Translation(
-        TextSource(recipe.data, settings.seed), recipe.model, recipe.search, settings.batch_tokens, 0.0
-    )
+    task = recipe.make(Here())
     texts = {"new text": ParallelText.open(run)}
     if is_ready(old):
         texts = {"old text": ParallelText.open(old), **texts}

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Annotated, Any, cast, get_args
+from typing import Annotated, Any, get_args
 
 import tyro
 from rich.console import Console
 
 import regard.recipe as recipes  # not `from regard`: that looks among the names of the heart, and imports torch
 from regard.files import quoted, shown
-from regard.recipe import TASKS, Recipe, TranslationRecipe
+from regard.systems import SYSTEMS, recipe_of
+from regard.systems.system import Recipe
 from regard.toml import kinds
 from regard.train.ranks import Ranks
 
@@ -64,10 +65,10 @@ def train(args: Sequence[str]) -> int:
         chosen = _chosen_for(asked)
         _say(f"No recipe was named: {chosen} suits the size of this text (`regard recipes show {chosen}`).")
         asked, given = recipes.asked(recipes.load(chosen), args, more, **told)
-    found = recipes.located(with_text(_named_here(asked, args)))
+    found = recipes.located(_named_here(asked, args).complete())
     from regard.commands import train as training
 
-    return training.train(cast(TranslationRecipe, found), given.run, given.fresh)
+    return training.train(found, given.run, given.fresh)
 
 
 def finetune(args: Sequence[str]) -> int:
@@ -82,10 +83,10 @@ def finetune(args: Sequence[str]) -> int:
         ("trust_code", TRUST, field(default=False)),
     ]
     asked, given = recipes.asked(recipe, args, more, without=("model",), prog="regard finetune", description=FINETUNE)
-    found = recipes.located(with_text(asked))
+    found = recipes.located(asked.complete())
     from regard.commands import finetune as tuning
 
-    return tuning.finetune(cast(TranslationRecipe, found), given.old, given.run, given.fresh, given.share)
+    return tuning.finetune(found, given.old, given.run, given.fresh, given.share)
 
 
 def _named_here(recipe: Recipe, args: Sequence[str]) -> Recipe:
@@ -115,7 +116,7 @@ def _chosen_for(recipe: Recipe) -> str:
     """The name of the recipe whose sizes suit the text that was given."""
     from regard.text.read import PairSource
 
-    data: Any = recipes.located(with_text(recipe)).sections()["data"]
+    data: Any = recipes.located(recipe.complete()).sections()["data"]
     if data.generated is not None:
         return str(data.generated)
     return recipes.chosen_for(PairSource(data.source, data.target, data.pairs).count())
@@ -139,32 +140,11 @@ def recipe_in(args: Sequence[str]) -> str | None:
     return None
 
 
-def with_text(recipe: Recipe) -> Recipe:
-    """The recipe, if it says what to learn from."""
-    data: Any = recipe.sections()["data"]
-    ways = [data.generated is not None, data.pairs is not None, data.source is not None or data.target is not None]
-    if not any(ways):
-        raise ValueError(
-            "there is no text to learn from; give --data.source FILE and --data.target FILE, or --data.pairs FILE, "
-            "or a recipe that has its own, such as dates"
-        )
-    if sum(ways) > 1:
-        raise ValueError(
-            "data.source with data.target, data.pairs and data.generated are three ways to say the same; give one"
-        )
-    if ways[2] and (data.source is None or data.target is None):
-        there, missing = ("source", "target") if data.target is None else ("target", "source")
-        raise ValueError(
-            f"there is data.{there} without data.{missing}; give --data.{missing} FILE, line by line its translation"
-        )
-    return recipe
-
-
 def _values_taken() -> dict[str, int]:
     """How many words follow each option; one where it is not said here."""
     takes = dict.fromkeys(("-h", "--help", "--fresh", "--no-fresh", "--trust-code"), 0)
-    for recipe in TASKS.values():
-        for section, info in recipe.model_fields.items():
+    for task in SYSTEMS:
+        for section, info in recipe_of(task).model_fields.items():
             for kind in kinds(info.annotation):
                 for key, setting in kind.model_fields.items():
                     name = key.replace("_", "-")

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 import regard.recipe as recipes
-from regard.commands.runs import last_logged
+from regard.commands.runs import imported, last_logged
 from regard.files import shown
 from regard.train.folder import MANIFEST, damage, holder, read_manifest
 
@@ -85,7 +85,9 @@ def _state(run: Path) -> str:
     process = holder(run)
     if process is not None:
         return f"running (process {process})"
-    return "finished" if (run / "scores.json").is_file() else "stopped: the same command goes on"
+    if (run / "scores.json").is_file():
+        return "finished"
+    return imported(run) or "stopped: the same command goes on"
 
 
 def _score(run: Path) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 import regard.recipe as recipes  # not `from regard`: that looks among the names of the heart, and imports torch
 
@@ -17,9 +18,16 @@ NAME = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")]
 
 def catalogue() -> None:
     """The recipes in the package."""
-    table = Table("recipe", "what it is for", box=None, pad_edge=False, header_style="bold")
+    families: dict[str, list[tuple[str, str]]] = {}
     for name in recipes.shipped():
-        table.add_row(name, recipes.load(name).about)
+        recipe = recipes.load(name)
+        families.setdefault(recipe.family, []).append((name, recipe.about))
+    table = Table("recipe", "what it is for", box=None, pad_edge=False, header_style="bold")
+    for family, rows in families.items():
+        table.add_section()
+        table.add_row(f"[dim]{family}[/dim]")
+        for name, about in rows:
+            table.add_row(f"  {name}", Text(about))
     console = Console()
     console.print(table)
     console.print("\n`regard train NAME --run FOLDER` trains one; `regard recipes show NAME` tells every value.")
@@ -31,7 +39,7 @@ def show(name: NAME) -> None:
     Args:
         name: A recipe of `regard recipes list`, or a TOML file.
     """
-    sys.stdout.write(recipes.load(name).toml())
+    sys.stdout.write(recipes.dump(recipes.load(name)))
 
 
 def copy(name: NAME, to: Path | None = None) -> None:

@@ -46,16 +46,29 @@ def facts(run: Path) -> dict[str, str]:
         "recipe": recipe.about,
         "task": recipe.task,
         "model": ", ".join(f"{key} {value}" for key, value in chosen.items()),
-        "data": _data(run),
+        "data": _data(run) or recipe.learned_from({}),
         "seed": str(recipe.train.seed),
         "trained": _trained(run, recipe.train.steps),
     }
+    origin = imported(run)
+    if origin is not None:
+        found |= {"data": "not known", "seed": "not known", "trained": f"elsewhere: {origin}"}
     return {**found, **_best(run)}
+
+
+def imported(run: Path) -> str | None:
+    """Where the model of a run came from, if another toolkit trained it."""
+    if not (run / MANIFEST).is_file():
+        return None
+    match read_manifest(run).get("imported"):
+        case {"from": str(name)}:
+            return f"imported from {name}"
+    return None
 
 
 def _data(run: Path) -> str:
     ready = _json(run, "data/ready.json")
-    return f"{_count(ready, 'pairs'):,} pairs of {ready.get('where')}" if "pairs" in ready else "not made ready yet"
+    return f"{_count(ready, 'pairs'):,} pairs of {ready.get('where')}" if "pairs" in ready else ""
 
 
 def _trained(run: Path, steps: int) -> str:
@@ -78,7 +91,7 @@ def _best(run: Path) -> dict[str, str]:
         return {"best": "no model yet"}
     manifest = read_manifest(run)
     model = str(manifest.get("model", ""))
-    scores = {f"scores on {split} text": _figures(of) for split, of in _scores(run, manifest).items() if of}
+    scores = {f"scores on {split}": _figures(of) for split, of in _scores(run, manifest).items() if of}
     weights = {"parameters": f"{parameters(run / model):,}"} if (run / model).is_file() else {}
     return {"best": f"step {manifest.get('step', 0):,}, in {model}", **scores, **weights}
 

@@ -21,11 +21,11 @@ EVERY = 15.0  # seconds between plain lines
 
 
 class TrainingScreen(AbstractContextManager["TrainingScreen"]):
-    """Lines that stay, and a bar: step, loss, rate, tokens a second, time left."""
+    """Lines that stay, and a bar: step, loss, rate, tokens (or what else there is) a second, time left."""
 
-    def __init__(self, settings: Train, console: Console | None = None) -> None:
+    def __init__(self, settings: Train, unit: str = "tokens", console: Console | None = None) -> None:
         self.console = console or Console(stderr=True, highlight=False, soft_wrap=True)
-        self.settings = settings
+        self.settings, self.unit = settings, unit
         self._last = self._started = time.monotonic()
         self._units = 0
         self._session_start: tuple[float, float] | None = None
@@ -82,7 +82,7 @@ class TrainingScreen(AbstractContextManager["TrainingScreen"]):
     def _told(self, progress: Progress, update: Update, now: float) -> str:
         speed = self._units / max(1e-9, now - self._started)
         loss = "" if self._loss is None else f"loss {self._loss:.3f}  "
-        return f"{loss}rate {update.rate:.2g}  {speed:,.0f} tokens/s"
+        return f"{loss}rate {update.rate:.2g}  {speed:,.0f} {self.unit}/s"
 
     def _left(self, share: float, now: float) -> str:
         assert self._session_start is not None

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from regard import __version__
 from regard.commands.screen import Quiet, TrainingScreen
 from regard.files import no_way_out
-from regard.recipe import Recipe, TranslationRecipe, dump, of_run
-from regard.tasks.parallel_text import Older, TextSource, is_ready
+from regard.recipe import dump, of_run
+from regard.systems.system import Here, Recipe
+from regard.tasks.parallel_text import Older, is_ready
 from regard.text.read import digest
 from regard.train.folder import NotARun, model_of, one_process, read_manifest, relist, write
 from regard.train.precision import Precision, choose
@@ -24,7 +25,7 @@ from regard.train.ranks import ALONE, RankLost, Ranks
 from regard.train.signals import AGAIN, Stop, Stopped
 
 if TYPE_CHECKING:
-    from regard.tasks.translation import Translation
+    from regard.tasks.task import Task
     from regard.train.drive import Run
 
 FREE = {
@@ -57,12 +58,11 @@ MADE = (
 
 def train(recipe: Recipe, run: Path, fresh: bool = False, older: Older | None = None) -> int:
     """Train until it is done, or a signal comes; the exit code says which. An older run gives the first weights."""
-    assert isinstance(recipe, TranslationRecipe)
     named = Ranks.named()
-    with Stop() as stop, (TrainingScreen if named.first else Quiet)(recipe.train) as screen:
+    with Stop() as stop, (TrainingScreen if named.first else Quiet)(recipe.train, recipe.unit) as screen:
         try:
             with stop.interruptible():
-                precision = choose(recipe.train.precision, recipe.model.width, recipe.train.device)
+                precision = choose(recipe.train.precision, recipe.width, recipe.train.device)
             with named.joined(stop, recipe.train.wait, precision.device) as ranks, _held(run, ranks):
                 if fresh and ranks.first and not ranks.again:
                     _clear(run)
@@ -70,8 +70,9 @@ def train(recipe: Recipe, run: Path, fresh: bool = False, older: Older | None = 
                     _agreed(recipe, run, precision, ranks)
                     if ranks.first:
                         _same_recipe(recipe, run, screen)
-                    task, threads = prepared(recipe, run, screen, older, ranks, precision.device)
-                done = _trained(recipe, task, run, precision, threads, screen, stop, ranks)
+                    here = Here(_threads(recipe, ranks), precision.device, screen.say, older)
+                    task = prepared(recipe, run, here, ranks)
+                done = _trained(recipe, task, run, precision, here, screen, stop, ranks)
         except Stopped as stopped:
             screen.say(f"stopped by {stopped}; nothing is lost: run the same command to go on")
             return AGAIN
@@ -97,7 +98,7 @@ def _held(run: Path, ranks: Ranks) -> Iterator[None]:
         yield
 
 
-def _agreed(recipe: TranslationRecipe, run: Path, precision: Precision, ranks: Ranks) -> None:
+def _agreed(recipe: Recipe, run: Path, precision: Precision, ranks: Ranks) -> None:
     """All ranks must have been started with the same settings, and train alike."""
     if ranks.size == 1:
         return
@@ -108,30 +109,26 @@ def _agreed(recipe: TranslationRecipe, run: Path, precision: Precision, ranks: R
                 raise ValueError(f"rank {rank} has other {what} than rank 0; start all with the same arguments")
 
 
-def prepared(
-    recipe: TranslationRecipe, run: Path, screen: TrainingScreen, older: Older | None = None, ranks: Ranks = ALONE,
-    device: str = "cpu",
-) -> tuple[Translation, int]:  # fmt: skip
+def _threads(recipe: Recipe, ranks: Ranks) -> int:
+    return recipe.train.threads or max(1, (os.cpu_count() or 1) // ranks.beside)
+
+
+def prepared(recipe: Recipe, run: Path, here: Here, ranks: Ranks = ALONE) -> Task:
     """The task, its data made ready by the first rank; torch is imported here and told how many threads to use."""
-    threads = recipe.train.threads or max(1, (os.cpu_count() or 1) // ranks.beside)
     import torch
 
-    from regard.tasks.translation import Translation
-
-    torch.set_num_threads(threads)
-    settings = recipe.train
-    origin = TextSource(recipe.data, settings.seed, threads, screen.say, older)
-    task = Translation(origin, recipe.model, recipe.search, settings.batch_tokens, settings.smoothing, device)
+    torch.set_num_threads(here.threads)
+    task = recipe.make(here)
     if not ranks.first:
         ranks.tell()  # what is there when this comes is only opened
     task.prepare(run)
     if ranks.first:
         ranks.tell()
-    return task, threads
+    return task
 
 
 def _trained(
-    recipe: TranslationRecipe, task: Translation, run: Path, precision: Precision, threads: int,
+    recipe: Recipe, task: Task, run: Path, precision: Precision, here: Here,
     screen: TrainingScreen, stop: Stop, ranks: Ranks,
 ) -> bool:  # fmt: skip
     import torch
@@ -139,8 +136,8 @@ def _trained(
     from regard.train.drive import Run
     from regard.train.saves import load_weights
 
-    files = ["recipe.toml", *sorted(f"pieces/{path.name}" for path in (run / "pieces").glob("*.model"))]
-    about = {"torch": torch.__version__, "threads": threads, "precision": precision.name, "regard": __version__}
+    files = ["recipe.toml", *task.files()]
+    about = {"torch": torch.__version__, "threads": here.threads, "precision": precision.name, "regard": __version__}
     about |= {"ranks": ranks.size, "device": precision.device}
     session = Run(task, recipe.train, run, precision, screen, files, about, ranks=ranks)
     if session.resume():
@@ -148,8 +145,8 @@ def _trained(
         screen.say(f"resumed at step {at.step}, batch {at.index} of epoch {at.epoch}")
     else:
         _announce(recipe, session, screen)
-        if (older := task.origin.older) is not None:
-            load_weights(session.model, model_of(older.folder))
+        if here.older is not None:
+            load_weights(session.model, model_of(here.older.folder))
     if not session.train(stop):
         return False
     with stop.interruptible():
@@ -159,11 +156,11 @@ def _trained(
     return True
 
 
-def _announce(recipe: TranslationRecipe, session: Run, screen: TrainingScreen) -> None:
+def _announce(recipe: Recipe, session: Run, screen: TrainingScreen) -> None:
     count = sum(parameter.numel() for parameter in session.model.parameters())
-    text, precision = session.task.text, session.precision  # type: ignore[attr-defined]
+    precision = session.precision
     screen.say(
-        f"{len(text.train):,} pairs, {len(text.source):,} pieces, {count:,} weights, {precision.name} "
+        f"{session.task.about()}, {count:,} weights, {precision.name} "
         f"({precision.why}), {session.ranks.told}{session.about['threads']} threads, seed {recipe.train.seed}"
     )
 
@@ -184,7 +181,7 @@ def _finish(session: Run, run: Path, screen: TrainingScreen) -> None:
     screen.say(f"the model is in {run}: its best was step {manifest['step']}")
 
 
-def _same_recipe(recipe: TranslationRecipe, run: Path, screen: TrainingScreen) -> None:
+def _same_recipe(recipe: Recipe, run: Path, screen: TrainingScreen) -> None:
     """A run goes on with what it began with; what may change is said, what may not is refused."""
     path = run / "recipe.toml"
     if path.exists() and (is_ready(run) or any(run.glob("saves/[0-9]*"))):  # else nothing was made with it

@@ -38,10 +38,16 @@ class Searching:
     """Above 0 prefers longer translations."""
     batch_tokens: int | None = None
     """Source pieces searched together; the answers are the same."""
+    no_repeat: int | None = None
+    """No run of this many pieces is said twice; 0 allows any."""
     sample: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Draw words by chance."""
     temperature: float | None = None
     """Of the draws: below 1 is surer, above 1 bolder."""
+    top_k: int | None = None
+    """Draw among this many likeliest pieces; 0 is all."""
+    top_p: float | None = None
+    """Draw among the likeliest pieces that together have this probability."""
     seed: int | None = None
     """Of the draws."""
 
@@ -49,6 +55,11 @@ class Searching:
         """What was given."""
         given = {key: value for key, value in vars(self).items() if value is not None and key != "nbest"}
         return given if self.sample else {key: value for key, value in given.items() if key != "sample"}
+
+    def of_draws(self) -> list[str]:
+        """Options given that mean nothing unless words are drawn."""
+        names = ("temperature", "top_k", "top_p", "seed")
+        return [f"--{name.replace('_', '-')}" for name in names if getattr(self, name) is not None]
 
 
 @dataclass(frozen=True)
@@ -103,6 +114,8 @@ def translate(
 
     terms = Glossary.load(beside.glossary) if beside.glossary else None
     translator = Translator.load(run, beside.layer, beside.heads, beside.trust_code)
+    if not (searching.sample or translator.search.sample) and (idle := searching.of_draws()):
+        raise ValueError(f"{idle[0]} is for words drawn by chance; give --sample with it")
     options = {
         "nbest": searching.nbest,
         "attention": beside.attention is not None,

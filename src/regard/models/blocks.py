@@ -17,21 +17,24 @@ from regard.text.ids import PAD
 Rows = Float[Tensor, "b n m"]
 
 
+Waves = Callable[[Int[Tensor, " n"], int], Float[Tensor, "n m"]]
+
+
 class Sinusoids(nn.Module):
-    """Places as waves; no limit, nothing learned. Vaswani et al. 2017, 3.5."""
+    """Places as waves; no limit, nothing learned. Vaswani et al. 2017, 3.5. `waves` says in which order."""
 
     table: Tensor
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, waves: Waves = sinusoid) -> None:
         super().__init__()
-        self.width = width
+        self.width, self.waves = width, waves
         self.register_buffer("table", torch.empty(0, width), persistent=False)
 
     def forward(self, count: int, at: int) -> Float[Tensor, "n m"]:
         """Places `at ... at + count`."""
         if len(self.table) < at + count:
             places = torch.arange(max(64, 2 * (at + count)), device=self.table.device)
-            self.table = sinusoid(places, self.width).to(torch.float32)
+            self.table = self.waves(places, self.width).to(torch.float32)
         return self.table[at : at + count]
 
 
@@ -61,15 +64,16 @@ class NoPlaces(nn.Module):
 
 
 class Words(nn.Module):
-    """Embeddings times √width, with their places and dropout. Vaswani et al. 2017, 3.4."""
+    """Embeddings times √width, unless another scale is given, with places and dropout. Vaswani et al. 2017, 3.4."""
 
-    def __init__(self, table: nn.Embedding, places: nn.Module, dropout: float) -> None:
+    def __init__(self, table: nn.Embedding, places: nn.Module, dropout: float, scale: float | None = None) -> None:
         super().__init__()
         self.table, self.places, self.dropout = table, places, Dropout(dropout)
+        self.scale = math.sqrt(table.embedding_dim) if scale is None else scale
 
     def forward(self, ids: Int[Tensor, "b n"], at: int = 0) -> Rows:
         """The rows of these words, the first at place `at`."""
-        rows = self.table(ids) * math.sqrt(self.table.embedding_dim)
+        rows = self.table(ids) * self.scale
         return self.dropout(rows + self.places(ids.shape[1], at))  # type: ignore[no-any-return]
 
 

@@ -87,4 +87,75 @@ class RecurrentModel(Section):
     """Places of location-based attention."""
 
 
-ModelSettings = TransformerModel | RecurrentModel
+class MarianModel(Section):
+    """A Transformer as Marian trains it (Junczys-Dowmunt et al. 2018): `regard import` makes these."""
+
+    kind: Literal["marian"] = "marian"
+    encoder_layers: int = Field(6, ge=1, le=DEEPEST)
+    """Layers of the encoder."""
+    decoder_layers: int = Field(6, ge=1, le=DEEPEST)
+    """Layers of the decoder."""
+    width: int = Field(512, ge=1, le=WIDEST)
+    """Numbers per token (d_model)."""
+    encoder_heads: int = Field(8, ge=1, le=WIDEST)
+    """Heads of each attention of the encoder."""
+    decoder_heads: int = Field(8, ge=1, le=WIDEST)
+    """Heads of each attention of the decoder."""
+    encoder_feedforward: int = Field(2048, ge=1, le=WIDEST)
+    """Width inside the encoder's feed-forward networks."""
+    decoder_feedforward: int = Field(2048, ge=1, le=WIDEST)
+    """Width inside the decoder's."""
+    activation: Literal["swish", "relu", "gelu"] = "swish"
+    """Between the two feed-forward maps."""
+    scale: Literal["root", "none"] = "root"
+    """What embeddings are multiplied by: the root of their width, or nothing."""
+    tied: Literal["all", "output", "none"] = "all"
+    """Which embeddings are one table: source, target and output; target and output; or none."""
+    longest: int = Field(512, ge=1, le=WIDEST)
+    """The most pieces it was trained on; its places are sinusoids and have no limit of their own."""
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """Share of residuals and embeddings left out while training further."""
+
+
+class PointerModel(Section):
+    """Vinyals, Fortunato & Jaitly 2015: one LSTM reads, another points."""
+
+    width: int = Field(128, ge=1, le=WIDEST)
+    """Hidden units; the paper has 256 or 512."""
+    constrained: bool = True
+    """Search among answers that can be right: no point twice, and all of them where all are asked for."""
+
+
+class TuringModel(Section):
+    """Graves, Wayne & Danihelka 2014: a controller with heads on a tape."""
+
+    kind: Literal["turing"] = "turing"
+    controller: Literal["forward", "lstm"] = "lstm"
+    """What moves the heads: one layer without a memory of its own, or an LSTM."""
+    width: int = Field(100, ge=1, le=WIDEST)
+    """Units of the controller."""
+    places: int = Field(128, ge=2, le=WIDEST)
+    """Places on the tape ..."""
+    cells: int = Field(20, ge=1, le=WIDEST)
+    """... and numbers at each."""
+    readers: int = Field(1, ge=1, le=64)
+    """Heads that read."""
+    writers: int = Field(1, ge=1, le=64)
+    """Heads that write."""
+    order: Literal["read-write", "write-read"] = "read-write"
+    """What comes first in a step; heads always find their place on the tape as the step before left it."""
+    keeps: Literal["final", "content"] = "final"
+    """Where a head's next step starts: from its weighting, or, wrongly, from that by content alone."""
+
+
+class LstmModel(Section):
+    """Layers of LSTM: a machine without a tape."""
+
+    kind: Literal["lstm"] = "lstm"
+    width: int = Field(256, ge=1, le=WIDEST)
+    """Units of each layer."""
+    layers: int = Field(3, ge=1, le=DEEPEST)
+    """Layers."""
+
+
+ModelSettings = TransformerModel | RecurrentModel | MarianModel

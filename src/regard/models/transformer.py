@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import cast
+from typing import Self, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -34,7 +34,8 @@ from regard.models.blocks import (
 )
 from regard.models.cache import Cache, Decoding, Said, Shared, Together, can_share
 from regard.models.mechanisms import mechanism, minds_the_past
-from regard.models.seq2seq import Ids, Lengths, Seq2Seq, State
+from regard.models.prepared import forget, swift
+from regard.models.seq2seq import Ids, Lengths, Seq2Seq, State, Stepper
 from regard.models.settings import TransformerModel
 
 
@@ -166,6 +167,13 @@ class Transformer(Seq2Seq):
             state = Together(tuple(Shared(None, cache.source) for cache in state.layers))
         x, together = self._decode_together(words, state)
         return self.output(x.flatten(0, 1)), together
+
+    def stepper(self) -> Stepper:
+        return swift(self) or self
+
+    def train(self, mode: bool = True) -> Self:
+        forget(self)
+        return super().train(mode)
 
     def sights(self) -> list[Mechanism]:
         return [cast(DecoderLayer, layer).cross for layer in self.decoder]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
-from regard.models.seq2seq import Ids, Lengths, Seq2Seq
+from regard.models.seq2seq import Lengths, Searchable, Source
 from regard.search.children import Children, Choose, Step, by_bank, by_score
 from regard.search.guards import Guard, guards, prefixed
 from regard.search.lines import Lines, is_a_number, limits
@@ -18,30 +19,36 @@ from regard.search.rank import penalty, ranked
 from regard.search.sample import Draws
 from regard.search.settings import Search
 from regard.search.steady import steadily
+from regard.search.watching import Watcher, grown
 from regard.search.wishes import NOTHING, Wish
 from regard.text.ids import END
 
 
 def search(
-    model: Seq2Seq, source: Ids, lengths: Lengths, settings: Search, wishes: Sequence[Wish] | None = None
-) -> list[list[Hypothesis]]:
+    model: Searchable, source: Source, lengths: Lengths, settings: Search, wishes: Sequence[Wish] | None = None,
+    watcher: Watcher | None = None,
+) -> list[list[Hypothesis]]:  # fmt: skip
     """Hypotheses for each row of the source, best first: `nbest` where there are so many, and perhaps more.
 
     A sentence is done when no live hypothesis can still become one of those wanted: log-probabilities only fall, and
     the length penalty is largest at the limit. Once as many are finished as the beam is wide, a live one must be
     ahead as it is: several poor ones that ended early do not end the search before the best. Beam 1 is greedy.
+    A sentence that is given up (see `Wish.wanted`) has none. A watcher is told each step of each.
     """
     wishes = [NOTHING] * len(source) if wishes is None else list(wishes)
     if len(wishes) != len(source):
         raise ValueError(f"{len(wishes)} wishes for {len(source)} sentences; give one for each")
     found: list[list[Hypothesis]] = [[] for _ in wishes]
-    with torch.no_grad(), steadily(model) as least:
-        for rows, wide in _alike(settings, wishes):
+    with torch.no_grad(), steadily(model) as steady:
+        for alike, wide in _alike(settings, wishes):
+            rows = [row for row in alike if not wishes[row].given_up]
+            if not rows:
+                continue
             some, sizes, asked = source[rows], lengths[rows], [wishes[row] for row in rows]
             if wide.sample:
-                answers = Draws(Lines(model, some, sizes, least), some, sizes, wide, asked).run()
+                answers = Draws(Lines(model, some, sizes, steady), some, sizes, wide, asked).run()
             else:
-                answers = _Beams(Lines(model, some, sizes, least), sizes, wide, asked).run()
+                answers = _Beams(Lines(model, some, sizes, steady), sizes, wide, asked, watcher).run()
             for row, answer in zip(rows, answers, strict=True):
                 found[row] = answer
     return found
@@ -76,23 +83,35 @@ class _Sentence:
 class _Beams:
     """The hypotheses of a batch: `beam` rows a sentence, sentences leaving as they are done."""
 
-    def __init__(self, lines: Lines, lengths: Lengths, settings: Search, wishes: Sequence[Wish]) -> None:
+    def __init__(
+        self, lines: Lines, lengths: Lengths, settings: Search, wishes: Sequence[Wish], watcher: Watcher | None = None
+    ) -> None:
         self.lines, self.settings, self.power = lines, settings, settings.length_penalty
-        self.asked = wishes
+        self.asked, self.watcher = wishes, watcher
         most = limits(lines.model, lengths, settings)
         self.all = [_Sentence(limit, wish.fitting(limit)) for limit, wish in zip(most, wishes, strict=True)]
         fill = [_Sentence(1, NOTHING, done=True) for _ in range(len(lines) - len(wishes))]
         self.live = [*self.all, *fill]
-        self.scores = torch.zeros(len(lines), 1, device=lines.words.device)  # sentences × hypotheses each
+        self.scores = np.zeros((len(lines), 1), np.float32)  # sentences × hypotheses each
         self.rules: list[Guard] = guards(settings)
         self.choose: Choose = by_bank if any(sentence.wish.phrases for sentence in self.all) else by_score
+        self.wishing = any(wish.prefix or wish.phrases for wish in wishes)
+        self.may_leave = any(sentence.wish.wanted is not None for sentence in self.all)
 
     def run(self) -> list[list[Hypothesis]]:
         length = 0
         while not all(sentence.done for sentence in self.live):
             length += 1
             self._extend(self.lines.next(), length)
+            if self.may_leave:
+                self._let_go()
         return [self._answer(sentence, wish) for sentence, wish in zip(self.all, self.asked, strict=True)]
+
+    def _let_go(self) -> None:
+        """A sentence that nobody waits for any more is done, with nothing found."""
+        for sentence in self.live:
+            if not sentence.done and sentence.wish.given_up:
+                sentence.done, sentence.finished = True, []
 
     def _answer(self, sentence: _Sentence, wish: Wish) -> list[Hypothesis]:
         found = ranked(sentence.finished)[: self.settings.beam - sum(map(len, wish.phrases))]
@@ -102,27 +121,40 @@ class _Beams:
 
     def _extend(self, log_probs: Float[Tensor, "r v"], length: int) -> None:
         """Every hypothesis by every word; the best go on, those with END are finished."""
-        wishes = [sentence.wish for sentence in self.live]
-        rooms = [sentence.limit - length for sentence in self.live]
-        raw = log_probs.clone() if self.choose is by_bank else log_probs
-        prefixed(log_probs, self.lines.words, wishes, self.rules)
-        found = self.choose(Step(self.scores, raw, log_probs, self.lines, wishes, rooms), self.settings)
+        found = self.choose(self._step(log_probs, length), self.settings)
         is_a_number(found.scores)
-        ended = (found.word == END) & (found.scores > -torch.inf)
+        ended = (found.word == END) & (found.scores > -np.inf)
         beam = self.settings.beam
-        in_beam = torch.arange(ended.shape[1], device=ended.device) < beam
-        self._finish(ended & in_beam, found, length)
-        order = torch.argsort(ended.int(), dim=1, stable=True)[:, :beam]  # live ones first, still best first
-        found, ended = found.gather(order), ended.gather(1, order)
-        scores = found.scores.masked_fill(ended, -torch.inf)
+        self._finish(ended[:, :beam], found, length)
+        order = np.argsort(ended, axis=1, kind="stable")[:, :beam]  # live ones first, still best first
+        if self.watcher is not None:
+            for place, sentence in enumerate(self.live):
+                if not sentence.done:
+                    number = next(at for at, one in enumerate(self.all) if one is sentence)
+                    self.watcher(grown(number, place, length, found, ended, order))
+        found, ended = found.gather(order), np.take_along_axis(ended, order, 1)
+        scores = np.where(ended, -np.float32(np.inf), found.scores)
         going = self._going(scores, found, length)
         kept = self.lines.enough(going, scores.shape[1])
         if going:
             self.lines.go_on(kept, found.origin, found.word, found.said)
         self.live, self.scores = [self.live[place] for place in kept], scores[kept]
 
-    def _finish(self, ended: Tensor, found: Children, length: int) -> None:
-        for place, rank in ended.nonzero().tolist():
+    def _step(self, log_probs: Float[Tensor, "r v"], length: int) -> Step:
+        """What may be said next, as it is wished."""
+        words = torch.from_numpy(self.lines.words).to(log_probs.device)
+        if not self.wishing:
+            for rule in self.rules:
+                rule(log_probs, words)
+            return Step(self.scores, log_probs, log_probs, self.lines, (), ())
+        wishes = [sentence.wish for sentence in self.live]
+        rooms = [sentence.limit - length for sentence in self.live]
+        raw = log_probs.clone() if self.choose is by_bank else log_probs
+        prefixed(log_probs, words, wishes, self.rules)
+        return Step(self.scores, raw, log_probs, self.lines, wishes, rooms)
+
+    def _finish(self, ended: Bool[np.ndarray, "s w"], found: Children, length: int) -> None:
+        for place, rank in np.argwhere(ended).tolist():
             if not self.live[place].done:
                 self.live[place].finished.append(self._hypothesis(place, rank, found, length))
 
@@ -133,9 +165,9 @@ class _Beams:
         said = (*self.lines.said[row].tolist(), float(found.said[place, rank]))
         return Hypothesis(words, value, float(value / penalty(length, self.power)), word == END, said)
 
-    def _going(self, scores: Tensor, found: Children, length: int) -> list[int]:
+    def _going(self, scores: Float[np.ndarray, "s w"], found: Children, length: int) -> list[int]:
         """Which sentences are not done; those at their limit are closed as they are."""
-        going, best = [], scores.amax(1).tolist()
+        going, best = [], scores.max(1).tolist()
         for place, sentence in enumerate(self.live):
             if sentence.done:
                 continue
@@ -144,6 +176,9 @@ class _Beams:
                 sentence.done = True
                 self._cut(place, sentence, scores, found, length)
                 continue
+            if not sentence.finished:
+                going.append(place)
+                continue
             now = self.power < 0 or len(sentence.finished) >= self.settings.beam
             reachable = best[place] / float(penalty(length if now else sentence.limit, self.power))
             sentence.done = sentence.best(self.settings.nbest) >= reachable
@@ -151,7 +186,9 @@ class _Beams:
                 going.append(place)
         return going
 
-    def _cut(self, place: int, sentence: _Sentence, scores: Tensor, found: Children, length: int) -> None:
+    def _cut(
+        self, place: int, sentence: _Sentence, scores: Float[np.ndarray, "s w"], found: Children, length: int
+    ) -> None:
         """At the limit, what was not ended is kept as incomplete, if too few were found."""
         for rank, score in enumerate(scores[place].tolist()):  # best first
             if len(sentence.finished) < self.settings.nbest and score > -float("inf"):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -19,22 +21,23 @@ from regard.text.ids import END
 class Children:
     """Hypotheses one word longer, best first: their scores, whose children they are, and by which word."""
 
-    scores: Float[Tensor, "s c"]
-    origin: Int[Tensor, "s c"]
-    word: Int[Tensor, "s c"]
-    said: Float[Tensor, "s c"]
+    scores: Float[np.ndarray, "s c"]
+    origin: Int[np.ndarray, "s c"]
+    word: Int[np.ndarray, "s c"]
+    said: Float[np.ndarray, "s c"]
     """The log-probability of that word."""
 
-    def gather(self, order: Int[Tensor, "s c2"]) -> Children:
+    def gather(self, order: Int[np.ndarray, "s c2"]) -> Children:
         """In this order."""
-        return Children(*(x.gather(1, order) for x in (self.scores, self.origin, self.word, self.said)))
+        rows = np.arange(len(order))[:, np.newaxis]
+        return Children(*(x[rows, order] for x in (self.scores, self.origin, self.word, self.said)))
 
 
 @dataclass(frozen=True)
 class Step:
     """What children are chosen from: hypotheses, and every next word as the model says it and as it may be said."""
 
-    scores: Float[Tensor, "s w"]
+    scores: Float[np.ndarray, "s w"]
     raw: Float[Tensor, "r v"]
     log_probs: Float[Tensor, "r v"]
     lines: Lines
@@ -50,15 +53,39 @@ Choose = Callable[[Step, Search], Children]
 def by_score(step: Step, settings: Search) -> Children:
     """The best of all children of a sentence; those of one parent at a disadvantage, if that is asked for."""
     sentences, width = step.scores.shape
-    said, word = best(step.log_probs, min(2 * settings.beam, step.log_probs.shape[1]))
-    count = said.shape[1]
-    total = (step.scores.reshape(-1, 1) + said).view(sentences, width * count)
+    scores, log_probs = torch.from_numpy(step.scores).to(step.log_probs.device), step.log_probs
+    count, block = min(2 * settings.beam, log_probs.shape[1]), _block(log_probs.shape[1])
+    if not settings.diversity and block and log_probs.shape[1] // block >= count:
+        return _best_blocks(scores, log_probs, count, block)
+    said, word = best(log_probs, count)
+    total = (scores.reshape(-1, 1) + said).view(sentences, width * count)
     preferred = total
     if settings.diversity:
         preferred = total - settings.diversity * torch.arange(count, device=said.device).repeat(width)
     index = preferred.topk(min(2 * settings.beam, width * count), 1).indices
     said, word = (x.view(sentences, width * count).gather(1, index) for x in (said, word))
-    return Children(total.gather(1, index), index // count, word, said)
+    return Children(*(x.cpu().numpy() for x in (total.gather(1, index), index // count, word, said)))
+
+
+def _best_blocks(scores: Float[Tensor, "s w"], log_probs: Float[Tensor, "r v"], count: int, block: int) -> Children:
+    """The same by looking first for the blocks of words that hold them, by the largest in each."""
+    sentences, blocks = len(scores), log_probs.shape[1] // block
+    largest = log_probs.view(sentences, -1, blocks, block).amax(3).add_(scores.unsqueeze(2)).flatten(1)
+    where = largest.topk(count, 1).indices  # which of a sentence's blocks
+    start = torch.arange(0, largest.numel(), largest.shape[1], device=where.device).unsqueeze(1)
+    near = log_probs.view(-1, block).index_select(0, (where + start).flatten()).view(sentences, count, block)
+    total, index = (near + scores.gather(1, where // blocks).unsqueeze(2)).flatten(1).topk(count, 1)
+    said = near.flatten(1).gather(1, index)
+    value, place, inside, each = (x.cpu().numpy() for x in (total, where, index, said))
+    chosen = place[np.arange(sentences)[:, np.newaxis], inside // block]
+    return Children(value, chosen // blocks, chosen % blocks * block + inside % block, each)
+
+
+@cache
+def _block(words: int) -> int:
+    """In blocks of how many a vocabulary falls evenly; 0 where there is no good size."""
+    sizes = [size for size in range(32, 129) if words % size == 0]
+    return min(sizes, key=lambda size: (size % 16 > 0, abs(size - 64)), default=0)
 
 
 def by_bank(step: Step, settings: Search) -> Children:
@@ -82,8 +109,8 @@ def by_bank(step: Step, settings: Search) -> Children:
                 found += _children(before, line, texts[row], ways, wish, room)
         chosen.append(_in_turn(found, settings.beam))
     columns = zip(*(zip(*row, strict=True) for row in chosen), strict=True)
-    value, origin, word, each = (torch.tensor(list(column), device=scores.device) for column in columns)
-    return Children(value.float(), origin, word, each.float())
+    value, origin, word, each = (np.array(list(column)) for column in columns)
+    return Children(value.astype(np.float32), origin, word, each.astype(np.float32))
 
 
 _Child = tuple[tuple[float, int, int, float], int]  # score, origin, word, its log-probability; pieces met

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.models.seq2seq import Ids, Lengths, Seq2Seq, State
+from regard.models.seq2seq import Lengths, Searchable, Source, State
 from regard.search.settings import Search
-from regard.search.steady import padded
+from regard.search.steady import Steady, padded
 from regard.text.ids import PAD, START, UNKNOWN
 
 BLOCK = 64  # words whose largest is found at once
@@ -22,24 +23,25 @@ class Lines:
     Behind the sentences asked for, others may stand that only fill the batch (see `steady`).
     """
 
-    def __init__(self, model: Seq2Seq, source: Ids, lengths: Lengths, least: int) -> None:
-        self.model, self.least = model, least
-        source, lengths = padded(model, source, lengths, least)
-        self.state: State = model.start(source, lengths)
-        sentences = max(len(source), least)
+    def __init__(self, model: Searchable, source: Source, lengths: Lengths, steady: Steady) -> None:
+        self.model, self.stepper, self.least = model, steady.stepper, steady.rows
+        source, lengths = padded(model, source, lengths, self.least)
+        self.state: State = self.stepper.start(source, lengths)
+        sentences = max(len(source), self.least)
         if sentences > len(source):
             rows = torch.arange(sentences, device=source.device)
             self.state = self.state.pick(rows.masked_fill(rows >= len(source), 0))
-        self.width = 1
-        self.words: Int[Tensor, "r t"] = source.new_full((sentences, 1), START)
-        self.said: Float[Tensor, "r t"] = torch.zeros(sentences, 0, device=source.device)
+        self.width, self.device = 1, source.device
+        self.words: Int[np.ndarray, "r t"] = np.full((sentences, 1), START)
+        self.said: Float[np.ndarray, "r t"] = np.zeros((sentences, 0), np.float32)
 
     def __len__(self) -> int:
         return len(self.words) // self.width
 
     def next(self) -> Float[Tensor, "r v"]:
         """Log-probabilities of every next word."""
-        logits, self.state = self.model.step(self.state, self.words[:, -1])
+        last = torch.from_numpy(self.words[:, -1]).to(self.device)
+        logits, self.state = self.stepper.step(self.state, last)
         logits = logits if logits.dtype == torch.float32 and logits._base is None else logits.float().clone()
         return torch.log_softmax(logits, 1, out=logits)  # a table this large costs more to make room for than to fill
 
@@ -52,16 +54,21 @@ class Lines:
         return sorted([*going, *others[: max(0, missing)]])
 
     def go_on(
-        self, kept: Sequence[int], origin: Int[Tensor, "s w"], word: Int[Tensor, "s w"], said: Float[Tensor, "s w"]
+        self,
+        kept: Sequence[int],
+        origin: Int[np.ndarray, "s w"],
+        word: Int[np.ndarray, "s w"],
+        said: Float[np.ndarray, "s w"],
     ) -> None:
         """Each kept sentence's hypotheses come from these of its old ones, by these words."""
-        places = torch.tensor(kept, device=word.device)
-        rows = (places.unsqueeze(1) * self.width + origin[places]).flatten()
-        same = len(rows) == len(self.words) and torch.equal(rows, torch.arange(len(rows), device=rows.device))
-        if not same:
-            self.state, self.words, self.said = self.state.pick(rows), self.words[rows], self.said[rows]
-        self.words = torch.cat((self.words, word[places].view(-1, 1)), 1)
-        self.said = torch.cat((self.said, said[places].view(-1, 1)), 1)
+        if len(kept) < len(self):
+            origin, word, said = origin[kept], word[kept], said[kept]
+        rows = (np.asarray(kept)[:, np.newaxis] * self.width + origin).ravel()
+        if not (len(rows) == len(self.words) and (rows == np.arange(len(rows))).all()):
+            self.state = self.state.pick(torch.from_numpy(rows).to(self.device))
+            self.words, self.said = self.words[rows], self.said[rows]
+        self.words = np.concatenate((self.words, word.reshape(-1, 1)), 1)
+        self.said = np.concatenate((self.said, said.reshape(-1, 1)), 1)
         self.width = word.shape[1]
 
 
@@ -80,21 +87,20 @@ def best(log_probs: Float[Tensor, "r v"], count: int) -> tuple[Float[Tensor, "r 
     return values, torch.cat((words, rest.expand(len(words), -1)), 1).gather(1, index)
 
 
-def limits(model: Seq2Seq, lengths: Lengths, settings: Search) -> list[int]:
+def limits(model: Searchable, lengths: Lengths, settings: Search) -> list[int]:
     """The most words each sentence may say, END among them."""
     most = (lengths * settings.longest_ratio).long() + settings.longest_extra
     return [int(limit) for limit in (most if model.longest is None else most.clamp_max(model.longest)).tolist()]
 
 
 def sayable(log_probs: Float[Tensor, "r v"]) -> None:
-    """Padding, START and the unknown are never said."""
-    for word in (PAD, START, UNKNOWN):
-        log_probs[:, word] = -torch.inf
+    """Padding, START and the unknown, the first three words there are, are never said."""
+    log_probs[:, : max(PAD, START, UNKNOWN) + 1] = -torch.inf
 
 
-def is_a_number(scores: Float[Tensor, "*r"]) -> None:
+def is_a_number(scores: Float[np.ndarray, "*r"]) -> None:
     """A model whose scores are no numbers cannot be searched."""
-    if bool(scores.isnan().any()):
+    if np.isnan(scores).any():
         raise ValueError(
             "the model's scores are not numbers (NaN): its weights are damaged, or training went astray; "
             "translate with an earlier save, or train again with a lower train.rate"

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.models.seq2seq import Ids, Lengths
+from regard.models.seq2seq import Lengths, Source
 from regard.search.guards import guards, prefixed
 from regard.search.lines import Lines, is_a_number, limits
 from regard.search.rank import Hypothesis, penalty, ranked
@@ -22,7 +22,9 @@ from regard.text.ids import END
 class Draws:
     """As many lines a sentence as are wanted, each drawing its own words."""
 
-    def __init__(self, lines: Lines, source: Ids, lengths: Lengths, settings: Search, wishes: Sequence[Wish]) -> None:
+    def __init__(
+        self, lines: Lines, source: Source, lengths: Lengths, settings: Search, wishes: Sequence[Wish]
+    ) -> None:
         self.lines, self.settings, self.rules = lines, settings, guards(settings)
         rows = zip(source.tolist(), lengths.tolist(), strict=True)
         most = limits(lines.model, lengths, settings)
@@ -40,19 +42,27 @@ class Draws:
         while any(None in self.found[place] for place in self.places if place >= 0):
             length += 1
             self._extend(self.lines.next(), length)
+            self._let_go()
         return [ranked([one for one in row if one is not None]) for row in self.found]
+
+    def _let_go(self) -> None:
+        """What nobody waits for any more only fills the batch."""
+        for n, place in enumerate(self.places):
+            if place >= 0 and None in self.found[place] and self.wishes[place].given_up:
+                self.places[n], self.found[place] = -1, []
 
     def _extend(self, log_probs: Float[Tensor, "r v"], length: int) -> None:
         raw = log_probs.clone()
-        is_a_number(raw[:, :1])
-        prefixed(log_probs, self.lines.words, [self.wishes[place] for place in self.places], self.rules)
+        is_a_number(raw[:, :1].cpu().numpy())
+        words = torch.from_numpy(self.lines.words).to(raw.device)
+        prefixed(log_probs, words, [self.wishes[place] for place in self.places], self.rules)
         draws = self.settings.nbest
         if self.lines.width < draws:  # the first words: all lines of a sentence come from one row
             raw, log_probs = (x.repeat_interleave(draws, 0) for x in (raw, log_probs))
         drawn = draw(log_probs, self._chance(length), self.settings)
-        said = raw.gather(1, drawn.unsqueeze(1)).view(-1, draws)
-        word = drawn.view(-1, draws)
-        origin = torch.arange(draws, device=word.device).expand_as(word) % self.lines.width
+        said = raw.gather(1, drawn.unsqueeze(1)).view(-1, draws).cpu().numpy()
+        word = drawn.view(-1, draws).cpu().numpy()
+        origin = np.broadcast_to(np.arange(draws) % self.lines.width, word.shape)
         self._finish(origin, word, said, length)
         going = [n for n, place in enumerate(self.places) if place >= 0 and None in self.found[place]]
         kept = self.lines.enough(going, draws)
@@ -66,9 +76,9 @@ class Draws:
         for n, place in enumerate(self.places):
             if place >= 0 and length <= self.limits[place]:
                 numbers[n] = [line[length - 1] for line in self.chances[place]]
-        return torch.from_numpy(numbers).flatten().to(self.lines.words.device)
+        return torch.from_numpy(numbers).flatten().to(self.lines.device)
 
-    def _finish(self, origin: Tensor, word: Tensor, said: Tensor, length: int) -> None:
+    def _finish(self, origin: np.ndarray, word: np.ndarray, said: np.ndarray, length: int) -> None:
         for n, place in enumerate(self.places):
             if place < 0:
                 continue

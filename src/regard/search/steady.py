@@ -10,18 +10,21 @@ several threads, it may split long sums among them: then one thread searches.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regard.models.seq2seq import Ids, Lengths, Seq2Seq
+from regard.models.products import Packed, Turned
+from regard.models.seq2seq import Lengths, Searchable, Source, Stepper
+from regard.models.swift import Swift
 
 BLOCK = 16  # keys; the float32 numbers of the widest register
-ROWS = (1, 16, 64)  # enough for strict products; for those of one thread; and to be sure
+ROWS = (1, 2, 16, 64)  # enough for strict products; for swift ones; for those of one thread; and to be sure
 MANY = 300
 COLUMNS = 1024  # of a wider map the rest is alike
 
@@ -32,35 +35,52 @@ def whole_blocks(length: int, limit: int | None) -> int:
     return blocks if limit is None else max(length, min(blocks, limit))
 
 
-def padded(model: Seq2Seq, source: Ids, lengths: Lengths, least: int) -> tuple[Ids, Lengths]:
+def padded(model: Searchable, source: Source, lengths: Lengths, least: int) -> tuple[Source, Lengths]:
     """Sources in whole blocks; the first repeated until there are enough, for a model that reads word by word."""
-    source = F.pad(source, (0, whole_blocks(source.shape[1], model.longest_source) - source.shape[1]))
+    missing = whole_blocks(source.shape[1], model.longest_source) - source.shape[1]
+    source = F.pad(source, (*(0, 0) * (source.dim() - 2), 0, missing))
     missing = 0 if model.reads_at_once else max(0, least - len(source))
     more = torch.zeros(missing, dtype=torch.long, device=source.device)
     return torch.cat((source, source[more])), torch.cat((lengths, lengths[more]))
 
 
+@dataclass(frozen=True)
+class Steady:
+    """What a search goes by, and how many rows a step must have at least."""
+
+    stepper: Stepper
+    rows: int
+
+
 @contextmanager
-def steadily(model: Seq2Seq) -> Iterator[int]:
-    """How many rows a step must have, at least; inside there may be fewer threads."""
+def steadily(model: Searchable) -> Iterator[Steady]:
+    """What a search needs to be steady; inside there may be fewer threads."""
+    stepper = model.stepper()
     device = next(model.parameters()).device
     if device.type != "cpu":
-        yield 1
+        yield Steady(stepper, 1)
         return
-    shapes = frozenset(
-        (min(part.out_features, COLUMNS), part.in_features) for part in model.modules() if isinstance(part, nn.Linear)
-    )
+    form, shapes = _products(model, stepper)
     threads = torch.get_num_threads()
-    rows = _rows(shapes, threads)
-    least = 1 if model.reads_at_once else ROWS[1]  # cells that go word by word multiply by vectors too, in fours
+    rows = _rows(shapes, threads, form)
+    least = 1 if model.reads_at_once else ROWS[2]  # cells that go word by word multiply by vectors too, in fours
     if rows is not None:
-        yield max(rows, least)
+        yield Steady(stepper, max(rows, least))
         return
     torch.set_num_threads(1)
     try:
-        yield max(_rows(shapes, 1) or ROWS[-1], least)
+        yield Steady(stepper, max(_rows(shapes, 1, form) or ROWS[-1], least))
     finally:
         torch.set_num_threads(threads)
+
+
+def _products(model: Searchable, stepper: Stepper) -> tuple[Form, frozenset[Shape]]:
+    """How a step multiplies, and by what."""
+    if isinstance(stepper, Swift):
+        form = _packed if stepper.form is Packed else _turned
+        return form, frozenset((min(width, COLUMNS), terms) for width, terms in stepper.shapes())
+    layers = (part for part in model.modules() if isinstance(part, nn.Linear))
+    return _plain, frozenset((min(part.out_features, COLUMNS), part.in_features) for part in layers)
 
 
 def ask_for_strict() -> None:
@@ -68,22 +88,45 @@ def ask_for_strict() -> None:
     os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 
 
+Shape = tuple[int, int]  # of a map: outputs, inputs
+Form = Callable[[nn.Linear], Callable[[Tensor], Tensor]]
+
+
+def _plain(layer: nn.Linear) -> Callable[[Tensor], Tensor]:
+    return layer
+
+
+def _turned(layer: nn.Linear) -> Callable[[Tensor], Tensor]:
+    return Turned(layer)
+
+
+def _packed(layer: nn.Linear) -> Callable[[Tensor], Tensor]:
+    return Packed(layer)
+
+
 @cache
-def _rows(shapes: frozenset[tuple[int, int]], threads: int) -> int | None:
-    """The fewest rows from which on a row's products do not depend on how many there are, if it is so for any."""
+def _rows(shapes: frozenset[Shape], threads: int, form: Form) -> int | None:
+    """The fewest rows from which on a row's products depend neither on how many there are nor on the threads.
+
+    None where there is no such number.
+    """
     random = torch.Generator().manual_seed(1)
     enough = 1
     with torch.no_grad():
         for shape in sorted(shapes):
-            given, weight = torch.randn(MANY, shape[1], generator=random), torch.randn(shape, generator=random)
-            among_many = F.linear(given, weight)
-            steady = [rows for rows in ROWS if rows >= enough and _alike(given, weight, among_many, rows)]
+            given, layer = torch.randn(MANY, shape[1], generator=random), nn.Linear(shape[1], shape[0], bias=False)
+            layer.weight.copy_(torch.randn(shape, generator=random))
+            product = form(layer)
+            torch.set_num_threads(1)
+            by_one = product(given)
+            torch.set_num_threads(threads)
+            steady = [rows for rows in ROWS if rows >= enough and _alike(given, by_one, rows, product)]
             if not steady:
                 return None
             enough = steady[0]
     return enough
 
 
-def _alike(given: torch.Tensor, weight: torch.Tensor, among_many: torch.Tensor, least: int) -> bool:
-    sizes = (size for size in (1, 2, 3, 5, 8, 12, 15, 16, 17, 20, 33, 64, 100, 160) if size >= least)
-    return all(torch.equal(F.linear(given[:size], weight), among_many[:size]) for size in sizes)
+def _alike(given: Tensor, by_one: Tensor, least: int, product: Callable[[Tensor], Tensor]) -> bool:
+    sizes = (size for size in (1, 2, 3, 5, 8, 12, 15, 16, 17, 20, 33, 64, 100, 160, MANY) if size >= least)
+    return all(torch.equal(product(given[:size]), by_one[:size]) for size in sizes)

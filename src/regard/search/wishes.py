@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from regard.text.ids import END, PAD, START
 
 Phrase = tuple[int, ...]
+Wanted = Callable[[], bool]
+"""Whether anyone still waits for an answer."""
 
 
 @dataclass(frozen=True)
@@ -19,12 +21,19 @@ class Wish:
     """It begins with these."""
     phrases: tuple[Phrase, ...] = ()
     """Each of these appears in it, whole, in any order; one that is listed twice appears twice."""
+    wanted: Wanted | None = field(default=None, compare=False)
+    """Asked before every step: at the first no, the sentence leaves the search without an answer. None: no need."""
 
     def __post_init__(self) -> None:
         if any(word in (PAD, START, END) for words in (self.prefix, *self.phrases) for word in words):
             raise ValueError("a prefix or phrase holds padding, START or END; give ids made from text")
         if not all(self.phrases):
             raise ValueError("a phrase that must appear is empty; leave it out")
+
+    @property
+    def given_up(self) -> bool:
+        """Whether nobody waits any more."""
+        return self.wanted is not None and not self.wanted()
 
     def unmet(self, words: Sequence[int]) -> tuple[Phrase, ...]:
         """The phrases that these words do not hold, each as often as it is missing."""
@@ -47,7 +56,7 @@ class Wish:
             if len(phrase) <= room:
                 room -= len(phrase)
                 phrases.append(phrase)
-        return Wish(self.prefix, tuple(phrases))
+        return Wish(self.prefix, tuple(phrases), self.wanted)
 
 
 NOTHING = Wish()

@@ -25,16 +25,18 @@ def curve(run: Path) -> Path | None:
     axes = figure.add_subplot()
     if trained:
         axes.plot(*zip(*trained, strict=True), color="#6b7280", linewidth=1, label="training, with dropout")
-    if valid:
+    measured = [name for name in ("bleu", "exact", "bits") if valid and name in valid[0][1]][:1]
+    if valid and "loss" in valid[0][1]:
         axes.plot(
             [s for s, _ in valid], [v["loss"] for _, v in valid], color="#1d4ed8", marker=".", label="validation"
         )
-    axes.set(xlabel="step", ylabel="loss per token (nats)", title=run.resolve().name)
-    axes.legend(loc="center right", frameon=False)
-    if valid and "bleu" in valid[0][1]:
+    axes.set(xlabel="step", ylabel="loss", title=run.resolve().name)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(loc="center right", frameon=False)
+    for name in measured:
         right = axes.twinx()
-        right.plot([s for s, _ in valid], [v["bleu"] for _, v in valid], color="#b45309", linewidth=1)
-        right.set_ylabel("BLEU (validation)", color="#b45309")
+        right.plot([s for s, _ in valid], [v[name] for _, v in valid], color="#b45309", linewidth=1)
+        right.set_ylabel(f"{'BLEU' if name == 'bleu' else name} (validation)", color="#b45309")
         right.set_ylim(bottom=0)
     for side in figure.axes:
         side.spines["top"].set_visible(False)

@@ -63,7 +63,7 @@ class Shown:
 
 def run(name: str, steps: int = STEPS, seed: int = SEED) -> Shown:
     """Build the mechanism of that name, teach it for so many steps, and let it look. The same every time."""
-    with _alone(seed):
+    with alone(seed):
         mechanism = papers.build(name, **{**SIZES, **OWN_SIZES.get(name, {})})
         _teach(mechanism, steps)
         mechanism.eval()
@@ -143,7 +143,7 @@ def _places(memory: Memory) -> list[list[int]]:
 
 
 @contextmanager
-def _alone(seed: int) -> Iterator[None]:
+def alone(seed: int) -> Iterator[None]:
     """A fixed seed, and one thread, which for sizes this small is faster; both are given back."""
     threads = torch.get_num_threads()
     with torch.random.fork_rng(devices=[]):

@@ -15,7 +15,9 @@ from typing import Any
 
 import sacrebleu
 
-from regard.recipe import TranslationRecipe, load
+from regard.models.settings import RecurrentModel
+from regard.recipe import load
+from regard.systems.translation import TranslationRecipe
 from regard.tasks.parallel_text import ParallelText
 from regard.translate.translator import Translator
 
@@ -69,7 +71,7 @@ def climb(run: Path) -> Rung:
 
 
 def _kind(recipe: TranslationRecipe) -> str:
-    if recipe.model.kind == "transformer":
+    if not isinstance(recipe.model, RecurrentModel):
         return "transformer"
     return "seq2seq" if recipe.model.attention == "none" else "attention"
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.models.build import build_model
-from regard.recipe import TranslationRecipe, load
+from regard.recipe import load
 from regard.studies.dry_run import DryRun, without_contents
+from regard.systems.translation import TranslationRecipe
 from regard.train.settings import Train
 
 RECIPES = ("transformer-base", "transformer-big", "deep-encoder")

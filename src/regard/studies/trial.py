@@ -96,6 +96,13 @@ def circumstances(study: str, given: argparse.Namespace) -> dict[str, str | int]
         "commit": _commit(),
         "seeds": f"1 ... {given.seeds}" if given.seeds > 1 else "1",
         "threads": torch.get_num_threads(),
+        **machine(),
+    }
+
+
+def machine() -> dict[str, str | int]:
+    """What it ran on."""
+    return {
         "cores": os.cpu_count() or 1,
         "processor": _processor(),
         "python": platform.python_version(),

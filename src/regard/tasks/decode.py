@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from regard.models.seq2seq import Seq2Seq
+from regard.models.swift import Swift
 from regard.search.beam import Hypothesis, search
 from regard.search.settings import Search
 from regard.search.steady import whole_blocks
 from regard.search.wishes import Wish
 from regard.text.batch import padded
 from regard.text.pieces import Pieces
+
+ROWS = 64  # hypotheses that are worth a worker of their own
 
 
 @dataclass(frozen=True)
@@ -46,13 +50,47 @@ def hypotheses(
     found: list[list[Hypothesis]] = [[] for _ in ids]
     device = next(model.parameters()).device
     width = settings.nbest if settings.sample else settings.beam
-    for rows in _groups(ids, settings.batch_tokens // width or 1):
+
+    def one_group(rows: list[int]) -> None:
         batch = torch.from_numpy(padded([ids[row] for row in rows])).to(device)
         lengths = torch.tensor([len(ids[row]) for row in rows], device=device)
         asked = None if wishes is None else [wishes[row] for row in rows]
         for row, answer in zip(rows, search(model, batch, lengths, settings, asked), strict=True):
             found[row] = answer
+
+    workers, budget = _workers(model, ids, width), settings.batch_tokens // width or 1
+    if workers > 1:
+        budget = max(1, min(budget, -(-sum(whole_blocks(len(row), None) for row in ids) // workers)))
+    _each(one_group, _groups(ids, budget), workers)
     return found
+
+
+def _workers(model: Seq2Seq, ids: Sequence[np.ndarray], width: int) -> int:
+    """How many search side by side: small products gain more by that than by threads, if each has rows enough.
+
+    Only where a search of one thread is known to find the same as one of several (see `regard.search.steady`).
+    """
+    threads = torch.get_num_threads()
+    if threads == 1 or (count := sum(len(row) > 0 for row in ids) * width // ROWS) < 2:
+        return 1
+    with torch.no_grad():
+        return min(threads, count) if isinstance(model.stepper(), Swift) else 1
+
+
+def _each(work: Callable[[list[int]], None], groups: Sequence[list[int]], workers: int) -> None:
+    """All of it, by so many at a time, each with a thread of its own and no other."""
+    if workers == 1:
+        for group in groups:
+            work(group)
+        return
+    threads = torch.get_num_threads()
+    pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
+    try:
+        for _ in pool.map(work, groups):
+            pass
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(threads)
 
 
 def _groups(ids: Sequence[np.ndarray], budget: int) -> list[list[int]]:

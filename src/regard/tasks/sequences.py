@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from jaxtyping import Int
 from torch import Tensor
+from torch.nn import functional as F
 
 from regard.models.seq2seq import Seq2Seq
 from regard.tasks.cross_entropy import cross_entropy
@@ -46,5 +47,8 @@ def sequence_loss(model: Seq2Seq, batch: Batch, smoothing: float) -> Loss:
     rows = states.flatten(0, 1)
     if len(real) < len(words):
         rows, words = rows.index_select(0, real), words[real]
-    smoothed, likelihood = cross_entropy(rows, model.output.weight, words, smoothing)
+    weight = model.output.weight
+    if model.output.bias is not None:  # one more number for each word, by which a state's 1 is multiplied
+        rows, weight = F.pad(rows, (0, 1), value=1.0), torch.cat((weight, model.output.bias.unsqueeze(1)), 1)
+    smoothed, likelihood = cross_entropy(rows, weight, words, smoothing)
     return Loss(smoothed, {"loss": float(likelihood), "smoothed": float(smoothed.detach())})

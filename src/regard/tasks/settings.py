@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from regard.settings import Section
+from regard.settings import Data
 
 
-class TextData(Section):
+class TextData(Data):
     """Parallel text: two files with one sentence a line, one file of tab-separated pairs, or a generator."""
+
+    trained_on: ClassVar[frozenset[str]] = frozenset({"source", "target", "pairs", "generated"})
+    held_out: ClassVar[frozenset[str]] = frozenset(
+        f"{split}_{side}" for split in ("valid", "test") for side in ("source", "target", "pairs")
+    )
 
     source: Path | None = None
     """Text to translate from, one sentence a line; .gz is read everywhere."""
@@ -51,3 +56,39 @@ class TextData(Section):
     """Lines held out where there are no validation files, at most a tenth."""
     scored: Literal["13a", "none", "intl", "char", "zh", "ja-mecab", "ko-mecab"] = "13a"
     """How sacreBLEU splits words: none for text that is tokenised already."""
+
+
+class PointData(Data):
+    """Problems made of points, drawn from a seed and solved exactly."""
+
+    problem: Literal["hull", "sort", "tour", "delaunay"] = "hull"
+    """Convex hull, numbers from the smallest to the largest, shortest round trip, Delaunay triangulation."""
+    smallest: int = Field(5, ge=3, le=100)
+    """The fewest points of a problem ..."""
+    largest: int = Field(5, ge=3, le=100)
+    """... and the most."""
+    tested: tuple[int, ...] = ()
+    """Other sizes that are tested at the end, unseen in training."""
+    rows: int = Field(128, ge=1, le=100_000)
+    """Problems in a batch, all of one size."""
+    held_out_rows: int = Field(2000, ge=1, le=1_000_000)
+    """Problems of each size that are tested at the end."""
+
+
+class TapeData(Data):
+    """Sequences of bits, drawn from a seed, with an exact rule (Graves, Wayne & Danihelka 2014, section 4)."""
+
+    problem: Literal["copy", "repeat", "recall", "ngrams", "priority"] = "copy"
+    """Say it again; so many times; what followed an item; the next bit of a random language; the highest in order."""
+    bits: int = Field(8, ge=1, le=64)
+    """Bits shown at a step."""
+    smallest: int = Field(1, ge=1, le=1000)
+    """The smallest size: steps of a sequence, or its items ..."""
+    largest: int = Field(20, ge=1, le=1000)
+    """... and the largest."""
+    tested: tuple[int, ...] = ()
+    """Other sizes that are tested at the end, unseen in training."""
+    rows: int = Field(32, ge=1, le=100_000)
+    """Sequences in a batch, all of one size."""
+    held_out_rows: int = Field(200, ge=1, le=1_000_000)
+    """Sequences of each size that are tested at the end."""

@@ -72,6 +72,14 @@ class Task(ABC):
         """What this player may change."""
         return list(model.parameters())
 
+    def about(self) -> str:
+        """What there is to learn from, in a few words: "29,000 pairs, 8,000 pieces"."""
+        return "made as it is needed"
+
+    def files(self) -> list[str]:
+        """What belongs to the model besides weights and recipe, as names in the run folder."""
+        return []
+
     def blocks(self, model: nn.Module) -> Sequence[nn.Module]:
         """Parts of a model that are only ever called as a whole: ranks that share it gather one after the other."""
         return []

@@ -37,9 +37,16 @@ def texts_of(data: TextData, seed: int) -> Texts:
         )
     train = read_pairs(data.source, data.target, data.pairs, data.swap)
     valid = _optional(data.valid_source, data.valid_target, data.valid_pairs, data.swap)
-    test = _optional(data.test_source, data.test_target, data.test_pairs, data.swap)
     where = " and ".join(str(path) for path in train.files)
-    return Texts(train, valid, {"test": test} if test else {}, where, train.length, train.files)
+    return Texts(train, valid, tests_of(data), where, train.length, train.files)
+
+
+def tests_of(data: TextData) -> dict[str, list[Pair]]:
+    """What is scored once, at the end, by name; the training text is not looked at."""
+    if data.generated is not None:
+        return _generated_tests(data.generated)
+    test = _optional(data.test_source, data.test_target, data.test_pairs, data.swap)
+    return {"test": test} if test else {}
 
 
 def languages(data: TextData) -> tuple[str | None, str | None]:
@@ -49,15 +56,18 @@ def languages(data: TextData) -> tuple[str | None, str | None]:
 
 
 def _generated(name: str, seed: int) -> Texts:
+    tests = _generated_tests(name)
+    from regard.text import dates
+
+    return Texts(list(dates.pairs("train", seed)), list(dates.pairs("valid", seed)), tests, "dates")
+
+
+def _generated_tests(name: str) -> dict[str, list[Pair]]:
     if name != "dates":
         raise ValueError(f"there is no generator '{name}'; there is: dates")
     from regard.text import dates
 
-    tests: dict[str, list[Pair]] = {
-        "test": list(dates.pairs("test", 1)),
-        "held_out": list(dates.pairs("held_out", 1)),
-    }
-    return Texts(list(dates.pairs("train", seed)), list(dates.pairs("valid", seed)), tests, "dates")
+    return {"test": list(dates.pairs("test", 1)), "held_out": list(dates.pairs("held_out", 1))}
 
 
 def _optional(source: Path | None, target: Path | None, pairs: Path | None, swap: bool) -> list[Pair] | None:

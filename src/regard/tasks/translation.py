@@ -63,6 +63,12 @@ class Translation(Task):
     def loss(self, model: nn.Module, batch: Batch, player: str) -> Loss:
         return sequence_loss(cast(Seq2Seq, model), batch, self.smoothing)
 
+    def about(self) -> str:
+        return f"{len(self.text.train):,} pairs, {len(self.text.source):,} pieces"
+
+    def files(self) -> list[str]:
+        return sorted(f"pieces/{path.name}" for path in (self.text.folder / "pieces").glob("*.model"))
+
     def blocks(self, model: nn.Module) -> Sequence[nn.Module]:
         return cast(Seq2Seq, model).blocks()
 

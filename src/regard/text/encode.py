@@ -135,7 +135,7 @@ class Encoder:
     def from_json(cls, text: bytes) -> Self:
         """From another process."""
         told = json.loads(text)
-        source, target = (Pieces(base64.b64decode(model), threads=1) for model in told["models"])
+        source, target = (Pieces.of(base64.b64decode(model), threads=1) for model in told["models"])
         return cls(source, target, Limits(**told["limits"]))
 
 

@@ -97,12 +97,18 @@ def _of_letter(character: str) -> str | None:
     return _STARTS[bisect_right(_POINTS, ord(character)) - 1][1] if character.isalpha() else None
 
 
-def language(text: str) -> str | None:
-    """The language whose small words a line has, if it has three of them, and twice as many as of any other."""
+def small_words(text: str) -> dict[str, int]:
+    """How many small words of each language a line has."""
     hits: dict[str, int] = {}
     for word in set(text.lower().split()) & _LANGUAGES.keys():
         for found in _LANGUAGES[word]:
             hits[found] = hits.get(found, 0) + 1
+    return hits
+
+
+def language(text: str) -> str | None:
+    """The language whose small words a line has, if it has three of them, and twice as many as of any other."""
+    hits = small_words(text)
     best = max(hits, key=lambda found: hits[found], default=None)
     if best is None or hits[best] < 3 or any(2 * hits[other] > hits[best] for other in hits if other != best):
         return None

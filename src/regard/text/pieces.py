@@ -23,8 +23,8 @@ from regard.text.ids import END, PAD, START, UNKNOWN
 
 LARGEST = 64 * 2**20
 """Bytes of a model; a million pieces have less."""
-_SPACE = "\u2581"  # how sentencepiece writes a space, so it must not stand for itself
-_SPELT = tuple(_SPACE.encode())
+SPACE = "\u2581"  # how sentencepiece writes a space, so it must not stand for itself
+_SPELT = tuple(SPACE.encode())
 _STAND_INS = range(0x10FFFD, 0xF0000, -1)  # private characters, from the far end
 
 
@@ -79,12 +79,21 @@ class Pieces:
     def load(cls, path: Path, threads: int = 0) -> Pieces:
         """Pieces from a file."""
         try:
-            return cls(plain_bytes(path, LARGEST), threads=threads)
+            return cls.of(plain_bytes(path, LARGEST), threads)
         except BadFile:
             raise
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise ValueError(f"{path}: {reason}") from None
+
+    @classmethod
+    def of(cls, model: bytes, threads: int = 0) -> Pieces:
+        """Pieces from the bytes of a file: a sentencepiece model, or one of another toolkit with numbers of ours."""
+        if not model.startswith(b"{"):
+            return cls(model, threads=threads)
+        from regard.text.numbered import NumberedPieces
+
+        return NumberedPieces(model, threads)
 
     def __len__(self) -> int:
         return int(self._processor.get_piece_size())
@@ -97,12 +106,12 @@ class Pieces:
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of the pieces of each text, without start and end."""
         try:
-            safe = [text if _SPACE not in text else "" for text in texts]
+            safe = [text if SPACE not in text else "" for text in texts]
             plain = self._processor.encode(safe, num_threads=self.threads or -1)
         except (RuntimeError, TypeError):
-            _utf8("".join(texts))
+            utf8("".join(texts))
             raise
-        return [self._spelt(text) if _SPACE in text else ids for text, ids in zip(texts, plain, strict=True)]
+        return [self._spelt(text) if SPACE in text else ids for text, ids in zip(texts, plain, strict=True)]
 
     def _spelt(self, text: str) -> list[int]:
         """A text in which sentencepiece's own sign for a space occurs: there it is spelt in bytes."""
@@ -110,7 +119,7 @@ class Pieces:
         free = (c for c in map(chr, _STAND_INS) if c not in used and self._processor.piece_to_id(c) == UNKNOWN)
         stand_in = next(free)
         found = [self._first_byte + byte for byte in stand_in.encode()]
-        ids, answer = self._processor.encode(text.replace(_SPACE, stand_in)), []
+        ids, answer = self._processor.encode(text.replace(SPACE, stand_in)), []
         at = 0
         while at < len(ids):
             here = ids[at : at + len(found)] == found
@@ -127,8 +136,13 @@ class Pieces:
         """How each piece is written, a space as U+2581, for pictures and alignments."""
         return [str(self._processor.id_to_piece(int(i))) for i in ids]
 
+    def spans(self, text: str) -> list[tuple[int, int]] | None:
+        """Which characters each piece of a text covers; None where the pieces are the text, so that they tell."""
+        return None
 
-def _utf8(text: str) -> bytes:
+
+def utf8(text: str) -> bytes:
+    """The bytes of a text, if it has any: half of a surrogate pair has none."""
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -169,7 +183,7 @@ def _tell(process: subprocess.Popen[bytes], settings: str, texts: Iterable[str],
                 tick()
                 kept = [text.replace("\n", " ") for text in some if text]
                 told += len(kept)
-                pipe.write(_utf8("".join(f"{text}\n" for text in kept)))
+                pipe.write(utf8("".join(f"{text}\n" for text in kept)))
         except BrokenPipeError:
             pass  # it ended early; why, it says on its standard error
     process.stdin = None  # closed: there is nothing left for `communicate` to write

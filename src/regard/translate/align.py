@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 Link = tuple[int, int]
 Span = tuple[int, int]
@@ -29,6 +29,24 @@ def places(pieces: Sequence[str]) -> list[Span]:
         found.append((at, at + len(text)) if text or isinstance(_meaning(piece), str) else found[-1])
         at += len(text)
     return found
+
+
+def lengths(pieces: Sequence[str]) -> Int[np.ndarray, " n"]:
+    """How many characters each piece stands for: 1 for a byte that begins one, -1 for one that goes on with it."""
+    meanings = map(_meaning, pieces)
+    found = [len(one) if isinstance(one, str) else -1 if 0x80 <= one < 0xC0 else 1 for one in meanings]
+    return np.array(found, np.int64)
+
+
+def places_by(lengths: Int[np.ndarray, " n"], spaced: bool) -> list[Span]:
+    """The same as `places` for pieces of these lengths, in a fraction of the time: a megabyte has a million.
+
+    `spaced` says whether the first begins with a space, which is not of the text.
+    """
+    ends = lengths.clip(0).cumsum() - spaced
+    starts = ends - np.abs(lengths)
+    starts[:1] = 0
+    return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
 @lru_cache(2**17)
@@ -118,9 +136,29 @@ def links(
     layer: int | None = None,
     heads: Sequence[int] | None = None,
 ) -> list[Link]:
-    """The source word that each target word looked at most, by the mean of some heads of one layer."""
-    table = by_word(chosen(attention, layer, heads), source_words, target_words)
-    return [(int(row.argmax()), word) for word, row in enumerate(table) if row.size and row.max() > 0]
+    """The source word that each target word looked at most for its part, by the mean of some heads of one layer."""
+    return strongest(by_word(chosen(attention, layer, heads), source_words, target_words))
+
+
+def strongest(table: Float[np.ndarray, "w v"]) -> list[Link]:
+    """For each target word the source word that it looked at most for its part; none for one that looked at none."""
+    if not table.size:
+        return []
+    even = evened(table)
+    looked = zip(even.argmax(1).tolist(), even.max(1).tolist(), strict=True)
+    return [(source, word) for word, (source, weight) in enumerate(looked) if weight > 0]
+
+
+def evened(table: Float[np.ndarray, "w v"]) -> Float[np.ndarray, "w v"]:
+    """Attention by how much more a word looks somewhere than the others do: each column divided by its mean.
+
+    Trained models rest on some words that they need not look at (a full stop, a long word), and what every word looks
+    at belongs to none. One more row, alike for all columns, counts in the mean: one word alone keeps its order.
+    """
+    words, sources = table.shape
+    usual = (table.sum(0) + 1 / max(1, sources)) / (words + 1)
+    even: Float[np.ndarray, "w v"] = table / usual
+    return even
 
 
 def chosen(
@@ -147,7 +185,7 @@ def agreement(table: Float[np.ndarray, "w v"]) -> float:
     """How far both directions agree, as F1: links of each target word and of each source word. Needs no gold."""
     if not table.size:
         return 1.0
-    down = {(int(row.argmax()), word) for word, row in enumerate(table) if row.max() > 0}
+    down = set(strongest(table))
     across = {(word, int(column.argmax())) for word, column in enumerate(table.T) if column.max() > 0}
     return 2 * len(down & across) / max(1, len(down) + len(across))
 

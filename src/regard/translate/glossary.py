@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,7 +18,12 @@ class Glossary:
         if empty:
             raise ValueError(f"the glossary has an empty side at {empty[0]!r}; give a term and its translation")
         self.terms = {source.strip(): target.strip() for source, target in terms.items()}
-        self._lengths = sorted({len(term) for term in self.terms}, reverse=True)
+        sizes: dict[str, set[int]] = {}
+        for term in self.terms:
+            for first in {term[0], term[0].upper(), term[0].title()}:
+                sizes.setdefault(first, set()).add(len(term))
+        self._lengths = {first: sorted(found, reverse=True) for first, found in sizes.items() if len(first) == 1}
+        self._first = re.compile("[" + "".join(map(re.escape, self._lengths)) + "]") if self._lengths else None
 
     @classmethod
     def load(cls, path: Path | str) -> Glossary:
@@ -39,11 +45,11 @@ class Glossary:
 
         A term in small letters is also found where it begins a sentence with a capital.
         """
-        found, at = [], 0
-        while at < len(text):
-            term = self._at(text, at) if at == 0 or not (text[at - 1].isalnum() and text[at].isalnum()) else None
-            if term is None and at and no_spaces(text[at]):
-                term = self._at(text, at)
+        found, at = list[tuple[str, str]](), 0
+        while self._first is not None and (begins := self._first.search(text, at)) is not None:
+            at = begins.start()
+            within = at > 0 and text[at - 1].isalnum() and text[at].isalnum() and not no_spaces(text[at])
+            term = None if within else self._at(text, at)
             if term is None:
                 at += 1
             else:
@@ -52,7 +58,7 @@ class Glossary:
         return found
 
     def _at(self, text: str, start: int) -> str | None:
-        for length in self._lengths:
+        for length in self._lengths[text[start]]:
             here = text[start : start + length]
             if len(here) < length:
                 continue

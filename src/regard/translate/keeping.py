@@ -12,14 +12,15 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from regard.search.settings import Search
+from regard.search.wishes import Wanted
 from regard.translate.align import Span, chosen
 from regard.translate.masks import Edit, Masked, edited, masked, restored
 from regard.translate.placeholders import counted, signs, together
 from regard.translate.result import Part
 from regard.translate.speaker import Place, Speaker, Spoken, kept, place_of
 
-Wishing = Callable[[Place], Place]
-"""Gives a place the wishes for what is in it."""
+Wishing = Callable[[Place, Wanted | None], Place]
+"""Gives a place the wishes for what is in it, as long as it is wanted."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class Keeping:
         for number, (start, end) in enumerate(pairwise(edges)):
             run = place_of(text, start, end)
             silent = number % 2 == 1 or not any(c.isalpha() for c in run.core)
-            found.append(Place(start, end, end, "") if silent else wishing(run))
+            found.append(Place(start, end, end, "") if silent else wishing(run, place.wish.wanted))
         return [run for run in found if run.end > run.start]
 
     def _clean(self, text: str, run: Place, row: Sequence[Spoken]) -> list[Spoken]:

@@ -11,7 +11,8 @@ import torch
 from regard.models.build import build_model
 from regard.models.seq2seq import Seq2Seq
 from regard.models.settings import ModelSettings
-from regard.recipe import TranslationRecipe, code_of, of_run
+from regard.recipe import code_of, of_run
+from regard.systems.translation import TranslationRecipe
 from regard.text.pieces import Pieces
 from regard.train.folder import model_of
 from regard.train.header import Told, header

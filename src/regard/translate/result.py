@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from itertools import accumulate
 
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.translate.align import Link, Span, word_spans, words_at
+from regard.heatmap import heatmap
+from regard.translate.align import Link, Span, by_word, chosen, word_spans, words_at
 
 
 @dataclass(frozen=True)
@@ -123,3 +126,19 @@ class Result:
         """Each part, and where in the translation it begins."""
         starts = accumulate((len(part.text) for part in self.parts), initial=0)
         return zip(self.parts, starts, strict=False)
+
+    def _repr_html_(self) -> str:
+        """For a notebook: the text, how sure, and who looked at what, by words."""
+        told = [] if math.isnan(self.score) else [f"mean log p of a piece {self.score:.3f}"]
+        facts = escape(" · ".join([*told, *self.suspect]))
+        head = f"<p dir='auto'>{escape(self.source)}<br/>→ <b>{escape(self.text)}</b><br/><small>{facts}</small></p>"
+        return f"<div>{head}{self._drawn()}</div>"
+
+    def _drawn(self) -> str:
+        seen = self.attention
+        if seen is None or seen.shape[-1] != len(self.source_tokens) or not self.words:
+            return ""
+        table = by_word(chosen(seen.numpy()), self.source_word_of, self.word_of).tolist()
+        wide = [row + [0.0] * (len(self.source_words) - len(row)) for row in table]
+        wide += [[0.0] * len(self.source_words) for _ in range(len(self.words) - len(wide))]
+        return heatmap(wide, self.words, self.source_words, "who looked at what")

@@ -19,8 +19,8 @@ from regard.search.settings import Search
 from regard.search.wishes import NOTHING, Wish
 from regard.tasks.decode import hypotheses
 from regard.text.ids import START
-from regard.text.pieces import Pieces
-from regard.translate.align import Span, places
+from regard.text.pieces import SPACE, Pieces
+from regard.translate.align import Span, lengths, places, places_by
 from regard.translate.result import Part
 from regard.translate.split import BREAKS
 
@@ -75,10 +75,18 @@ class Speaker:
     def __init__(self, model: Seq2Seq, source: Pieces, target: Pieces) -> None:
         self.model, self.source, self.target = model.eval(), source, target
         self._written = source.words(range(len(source)))  # asking for each piece of a long text takes a while
+        self._lengths = lengths(self._written)
 
     def places(self, text: str) -> list[Span]:
         """Which characters each piece of a text covers."""
-        return places([self._written[piece] for piece in self.source.encode([text])[0]])
+        told = self.source.spans(text)
+        if told is not None:
+            return told
+        pieces = self.source.encode([text])[0]
+        found = places_by(self._lengths[pieces], bool(pieces) and self._written[pieces[0]].startswith(SPACE))
+        if found and found[-1][1] != len(text):  # bytes that are no characters
+            return places([self._written[piece] for piece in pieces])
+        return found
 
     def say(self, texts: Sequence[str], at: Sequence[Place], settings: Search, limit: int) -> list[list[Spoken]]:
         """Each place of its text translated, the best first; searched together, as like lengths are."""
@@ -95,7 +103,7 @@ class Speaker:
                     found[n], notes[n] = row, ("second try",)
         return [
             [self._spoken(text, place, row, one, notes.get(n, ())) for one in some]
-            or [kept(text, place, *(("too long",) if place.core else ()))]
+            or [kept(text, place, *_why_kept(place))]
             for n, (text, place, row, some) in enumerate(zip(texts, at, ids, found, strict=True))
         ]
 
@@ -116,7 +124,7 @@ class Speaker:
             place.end,
             front + said + text[place.last : place.end],
             tuple(words := self.source.words(ids)),
-            tuple(_moved(places(words), place.first)),
+            tuple(_moved(self.source.spans(place.core) or places(words), place.first)),
             (*tokens, *((END_SIGN,) if found.complete else ())),
             tuple(_moved(places([*tokens, *([END_SIGN] if found.complete else [])]), len(front))),
             found.log_probs,
@@ -144,6 +152,11 @@ class Speaker:
             self.model.states(source, torch.tensor([len(ids)], device=device), torch.tensor([before], device=device))
         layers = [torch.cat([look.weights[0] for look in one], 1) for one in seen]  # h t s: step by step or at once
         return torch.stack(layers).cpu()
+
+
+def _why_kept(place: Place) -> tuple[str, ...]:
+    """Without a hypothesis there was nothing to say, too much, or nobody to say it to."""
+    return ("given up",) if place.wish.given_up else ("too long",) if place.core else ()
 
 
 def _moved(spans: Sequence[Span], by: int) -> list[Span]:

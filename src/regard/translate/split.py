@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
@@ -18,9 +19,11 @@ Places = Callable[[str], Sequence[Span]]
 NO_SPACES = (  # scripts, and their signs, that put no spaces between words, as the inside of a [...]
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
 )
+ACCENTS = 64  # on one letter, in pieces; a cut may be among more
 LONGEST_PIECE = 16  # characters, as sentencepiece learns them
 BREAKS = "\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
 _BREAK = re.compile(f"[{BREAKS}]+")
+_SPACED = re.compile(r"\s")
 _NO_SPACES = re.compile(f"[{NO_SPACES}]")
 _WIDE = "。！？｡"  # end a sentence without a space behind them
 _STOP = re.compile(rf"[.!?…‽؟۔։።।॥။។{_WIDE}]+[\"'»”’)\]」』）】]*\s*")
@@ -54,9 +57,18 @@ def _ends(text: str, match: re.Match[str]) -> bool:
         return True
     if not said[-1].isspace() or text[match.end()].islower():
         return False
-    return not (
-        said[0] == "." and said[1:2].isspace() and _ABBREVIATION.search(text, match.start() - 10, match.start())
-    )
+    return not (said[0] == "." and said[1:2].isspace() and _abbreviates(text, match.start()))
+
+
+def _abbreviates(text: str, at: int) -> bool:
+    """Whether a point here is that of an abbreviation; a letter or digit by itself is one."""
+    if at == 0 or not _is_wordy(text[at - 1]):
+        return False
+    return at == 1 or not _is_wordy(text[at - 2]) or _ABBREVIATION.search(text, at - 10, at) is not None
+
+
+def _is_wordy(character: str) -> bool:
+    return character == "_" or character.isalnum()
 
 
 def divided(text: str, places: Places, limit: int, whole: Sequence[Span] = ()) -> list[Span]:
@@ -75,7 +87,10 @@ def divided(text: str, places: Places, limit: int, whole: Sequence[Span] = ()) -
         cuts = [start + last for _, last in sentences(text[start:end])[:-1] if not inside[start + last]]
         edges = [start, *cuts, end]
         for first, last in pairwise(edges):
-            found += _cut(text, first, last, places, limit, inside)
+            if 4 * (last - first) < limit:
+                found.append((first, last))
+            else:
+                found += _cut(text, first, last, places, limit, inside)
     return found
 
 
@@ -108,8 +123,7 @@ def _cut(text: str, start: int, end: int, places: Places, limit: int, inside: by
             break
         yield from _checked(text, start + begin, start + cut, places, limit, inside)
         begin = cut
-        while at < len(seen) and seen[at][0] < cut:
-            at += 1
+        at = bisect_left(seen, (cut, -1), at)
     yield from _checked(text, start + begin, end, places, limit, inside)
 
 
@@ -136,26 +150,39 @@ def _at_spaces(text: str, start: int, end: int) -> bool:
 def _best(text: str, start: int, seen: Sequence[Span], at: int, limit: int, inside: bytearray) -> int:
     """Where to cut, counted from `start`: as late as possible behind a clause, else a word, a letter, a piece."""
     space = letter = piece = 0
+    spaced = _SPACED.search(text, start + seen[at][0], start + seen[at + limit - 1][1] + 1) is not None
     for end in range(at + limit - 1, at - 1, -1):
         cut = seen[end][1]
-        if cut <= seen[at][0] or inside[start + cut] or (end + 1 < len(seen) and seen[end + 1][0] < cut):
-            continue  # the last: other bytes of the same character follow
+        if cut <= seen[at][0] or inside[start + cut] or _goes_on(seen, end):
+            continue
         piece = piece or cut
+        if not spaced and end < at + limit - ACCENTS:
+            break  # no letter has so many
         if _belongs(text, start + cut):
             continue
         letter = letter or cut
+        if not spaced:
+            break
         if text[start + cut : start + cut + 1].isspace():
             space = space or cut
             if end >= at + limit // 2 and text[start + cut - 1] in _CLAUSE:
                 return cut
         if space and end <= at + limit // 2:
             break
-    if space or letter or piece:
-        return space or letter or piece
-    cut = max(seen[at][1], seen[at][0] + 1)
+    return space or letter or piece or _behind(start, seen[at], inside)
+
+
+def _behind(start: int, first: Span, inside: bytearray) -> int:
+    """The next place for a cut, where what must stay whole is longer than the limit."""
+    cut = max(first[1], first[0] + 1)
     while start + cut < len(inside) - 1 and inside[start + cut]:
-        cut += 1  # what must stay whole is longer than the limit
+        cut += 1
     return cut
+
+
+def _goes_on(seen: Sequence[Span], piece: int) -> bool:
+    """Whether other bytes of the same character follow."""
+    return piece + 1 < len(seen) and seen[piece + 1][0] < seen[piece][1]
 
 
 def _belongs(text: str, at: int) -> bool:

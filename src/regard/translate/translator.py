@@ -13,10 +13,11 @@ from pydantic import ValidationError
 from regard.models.seq2seq import Seq2Seq
 from regard.search.settings import Search
 from regard.search.steady import ask_for_strict
-from regard.search.wishes import Wish
+from regard.search.wishes import Wanted, Wish
 from regard.text.pieces import Pieces
 from regard.translate.align import Link, links, word_spans, words_at
 from regard.translate.glossary import Glossary
+from regard.translate.heads import stored
 from regard.translate.keeping import Keeping, faithful
 from regard.translate.opened import opened
 from regard.translate.placeholders import SIGNS, SIGNS_AND_NUMBERS, signs
@@ -60,12 +61,15 @@ class Translator:
     ) -> Translator:
         """The best model of a run folder, if it is whole. Alignments are read from `layer` and `heads`.
 
+        Without either, from those that `regard evaluate --choose-heads` chose for it, if it did.
         `trust_code` allows a run that names a mechanism in a file of its own, which is then run.
         """
         ask_for_strict()  # before the first product
         found = opened(Path(run), trust_code)
         recipe = found.recipe
         longest = min(recipe.data.longest, recipe.model.longest)
+        if layer is None and heads is None and (choice := stored(Path(run))) is not None:
+            layer, heads = choice.layer, choice.heads
         return cls(found.model, found.source, found.target, recipe.search, longest, layer, heads)
 
     def __call__(
@@ -79,6 +83,7 @@ class Translator:
         keep_placeholders: bool = False,
         keep_numbers: bool = False,
         longest: int | None = None,
+        wanted: Sequence[Wanted] | None = None,
         **search: Any,
     ) -> list[Result]:
         """Translate these texts, in their order; the answer for one does not depend on the others.
@@ -86,6 +91,7 @@ class Translator:
         Any setting of the run's `[search]` can be given another value by its name: beam, length_penalty, sample, ...
         `prefix` has a beginning for each translation, "" for none. Text of more pieces than `longest` (without it,
         than the model was trained on) is cut at sentences, and `parts` says where. Attention comes with alignment.
+        `wanted` has a question for each text, asked at every step: at the first no it is given up, as `suspect` says.
         """
         if isinstance(texts, str):
             raise ValueError("texts is one text; put it in a list: translator([text])")
@@ -100,7 +106,7 @@ class Translator:
             Glossary(glossary) if isinstance(glossary, Mapping) else glossary,
             None if pattern is None else Keeping(pattern, self.layer, self.heads),
         )
-        return self._results(texts, prefix or [""] * len(texts), asked)
+        return self._results(texts, prefix or [""] * len(texts), wanted or [None] * len(texts), asked)
 
     def _settings(self, changes: Mapping[str, Any]) -> Search:
         given = {**self.search.model_dump(), **changes}
@@ -113,8 +119,10 @@ class Translator:
             name = ".".join(str(part) for part in first["loc"])
             raise ValueError(f"{name}: {first['msg'].removeprefix('Value error, ')}".removeprefix(": ")) from None
 
-    def _results(self, texts: Sequence[str], prefixes: Sequence[str], asked: Asked) -> list[Result]:
-        rows = [list(self._places(text, prefix, asked)) for text, prefix in zip(texts, prefixes, strict=True)]
+    def _results(
+        self, texts: Sequence[str], prefixes: Sequence[str], wanted: Sequence[Wanted | None], asked: Asked
+    ) -> list[Result]:
+        rows = [list(self._places(*each, asked)) for each in zip(texts, prefixes, wanted, strict=True)]
         flat = [(text, place) for text, row in zip(texts, rows, strict=True) for place in row]
         said = iter(self._say([text for text, _ in flat], [place for _, place in flat], asked))
         return [
@@ -127,26 +135,26 @@ class Translator:
         if asked.keeping is None:
             return [[row] for row in self.speaker.say(texts, places, asked.search, asked.limit)]
 
-        def wishing(place: Place) -> Place:
-            return self._wishing(place, "", asked)
+        def wishing(place: Place, wanted: Wanted | None) -> Place:
+            return self._wishing(place, "", wanted, asked)
 
         return asked.keeping.say(self.speaker, texts, places, asked.search, asked.limit, wishing)
 
-    def _places(self, text: str, prefix: str, asked: Asked) -> Iterator[Place]:
+    def _places(self, text: str, prefix: str, wanted: Wanted | None, asked: Asked) -> Iterator[Place]:
         """What is translated at one go: all of the text, if it is short enough. The first begins with the prefix."""
         whole = signs(text, asked.keeping.pattern) if asked.keeping else ()
         for start, end in divided(text, self.speaker.places, asked.limit, whole):
             place = place_of(text, start, end)
-            yield self._wishing(place, prefix, asked)
+            yield self._wishing(place, prefix, wanted, asked)
             prefix = "" if place.core else prefix
 
-    def _wishing(self, place: Place, prefix: str, asked: Asked) -> Place:
+    def _wishing(self, place: Place, prefix: str, wanted: Wanted | None, asked: Asked) -> Place:
         terms = asked.glossary.found(place.core) if asked.glossary else []
         phrases = list(dict.fromkeys(target for _, target in terms))
         if not prefix and not phrases:
-            return place
+            return place if wanted is None else replace(place, wish=Wish(wanted=wanted))
         first, *others = self.speaker.target.encode([prefix, *phrases])
-        return replace(place, wish=Wish(tuple(first), tuple(map(tuple, others))))
+        return replace(place, wish=Wish(tuple(first), tuple(map(tuple, others)), wanted))
 
     def _result(self, text: str, prefix: str, stretches: Sequence[Sequence[Spoken]], asked: Asked) -> Result:
         """The best of every stretch, then the second of every one that has a second, ..."""

@@ -1,0 +1,1 @@
+"""Models in the forms of other engines, and those of other toolkits as runs: written whole, and checked."""

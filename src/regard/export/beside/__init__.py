@@ -1,0 +1,1 @@
+"""Programs that are put beside an exported model: they need no regard, and no torch."""

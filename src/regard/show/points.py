@@ -1,0 +1,44 @@
+"""Points with arrows in the order they were pointed at, beside the right answer."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from regard.tasks.points import triangles
+
+GOOD, BAD, GREY = "#2a78b5", "#d1495b", "#9aa0a6"
+
+
+def drawn(
+    axes: Any, problem: str, points: np.ndarray, answer: Sequence[int], right: Sequence[int], title: str
+) -> None:
+    """One answer on a matplotlib axes: blue where it is right, red where it is not."""
+    colour = GOOD if list(answer) == list(right) else BAD
+    if points.shape[1] == 1:  # numbers: their places in the answer, from left to right
+        points = np.stack((points[:, 0], np.zeros(len(points))), 1)
+    match problem:
+        case "delaunay":
+            for corners in triangles(answer):
+                axes.fill(*points[list(corners)].T, facecolor="none", edgecolor=colour, linewidth=1.2)
+        case "sort":
+            for a, b in itertools.pairwise(answer):
+                _arrow(axes, points[a], points[b], colour, bend=-0.6)
+        case _:
+            for a, b in zip(answer, [*answer[1:], *answer[:1]], strict=True):
+                _arrow(axes, points[a], points[b], colour)
+    axes.scatter(*points.T, s=26, color="black", zorder=3)
+    for number, (x, y) in enumerate(points):
+        axes.annotate(str(number), (x, y), textcoords="offset points", xytext=(4, 4), fontsize=7, color=GREY)
+    axes.set(xlim=(-0.06, 1.06), ylim=(-0.5, 0.5) if problem == "sort" else (-0.06, 1.06), xticks=[], yticks=[])
+    axes.set_title(title, fontsize=9, color="black" if colour == GOOD else BAD)
+    if problem != "sort":
+        axes.set_aspect("equal")
+
+
+def _arrow(axes: Any, start: np.ndarray, end: np.ndarray, colour: str, bend: float = 0.0) -> None:
+    way = {"arrowstyle": "-|>", "color": colour, "shrinkA": 4, "shrinkB": 4, "linewidth": 1.3}
+    axes.annotate("", end, start, arrowprops=way | {"connectionstyle": f"arc3,rad={bend}"})

@@ -1,0 +1,26 @@
+"""Everything that can be trained: a system is a recipe's settings and the task made of them.
+
+A new one is a file here (settings, no torch), a task in `tasks/`, a model in `models/`, and a line below.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+
+from regard.systems.system import Recipe
+
+SYSTEMS = {
+    "translation": "translation:TranslationRecipe",
+    "pointing": "pointing:PointingRecipe",
+    "tape": "tape:TapeRecipe",
+}
+"""The name of a task in a recipe, and where its settings are."""
+
+
+@cache
+def recipe_of(task: str) -> type[Recipe]:
+    """The settings of a task."""
+    module, _, name = SYSTEMS[task].partition(":")
+    found: type[Recipe] = getattr(importlib.import_module(f"regard.systems.{module}"), name)
+    return found

@@ -1,0 +1,158 @@
+"""Pointing: problems whose answer is an order of their own inputs, for a model that points at them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from regard.models.pointer import FIRST, Pointer, build_pointer
+from regard.models.settings import PointerModel
+from regard.search.beam import search
+from regard.search.settings import Search
+from regard.tasks.points import PROBLEMS, Answers, Points
+from regard.tasks.settings import PointData
+from regard.tasks.task import Loss, Task
+from regard.text.batch import padded
+from regard.text.ids import END, START
+
+BATCHES = 100  # of an epoch; each has problems of one size
+HELD_OUT = 2**31  # a seed no epoch has
+
+
+@dataclass(frozen=True)
+class Some:
+    """Problems named by what they are drawn from: a batch, or a part of one."""
+
+    epoch: int
+    batch: int
+    first: int
+    after: int
+
+
+@dataclass(frozen=True)
+class Pointed:
+    """Problems as tensors: the points, and the words before and after each step."""
+
+    points: Float[Tensor, "b n d"]
+    before: Int[Tensor, "b t"]
+    after: Int[Tensor, "b t"]
+
+    @property
+    def lengths(self) -> Int[Tensor, " b"]:
+        return torch.full((len(self.points),), self.points.shape[1])
+
+
+class PointingTask(Task):
+    """Learn to answer problems of `data.smallest ... data.largest` points; fresh ones every epoch."""
+
+    best_by, best_is_highest = "exact", True
+
+    def __init__(self, data: PointData, model: PointerModel, search: Search, seed: int) -> None:
+        self.data, self.model, self.search, self.seed = data, model, search, seed
+        self.problem = PROBLEMS[data.problem]
+
+    def prepare(self, folder: Path) -> None:
+        """Nothing: problems are drawn as they are needed."""
+
+    def build(self) -> Pointer:
+        return build_pointer(self.model, self.problem.width, self.problem.order)
+
+    def about(self) -> str:
+        data = self.data
+        return f"fresh problems ({data.problem}) of {data.smallest} to {data.largest} points, {data.rows} a batch"
+
+    def batches(self, epoch: int) -> Sequence[Some]:
+        return [Some(epoch, batch, 0, self.data.rows) for batch in range(BATCHES)]
+
+    def load(self, which: Some) -> Pointed:
+        points, answers = self.drawn((self.seed, which.epoch, which.batch), self.data.rows)
+        return pointed(points[which.first : which.after], answers[which.first : which.after])
+
+    def units(self, which: Some) -> int:
+        return which.after - which.first
+
+    def loss(self, model: nn.Module, batch: Pointed, player: str) -> Loss:
+        """Negative log-likelihood of the right answers, summed over problems."""
+        scores = cast(Pointer, model)(batch.points, batch.lengths, batch.before)
+        total = F.cross_entropy(scores.flatten(0, 1), batch.after.flatten(), ignore_index=0, reduction="sum")
+        return Loss(total, {"loss": float(total.detach())})
+
+    def split(self, which: Some, parts: int = 2) -> Sequence[Some]:
+        cuts = np.linspace(which.first, which.after, min(parts, self.units(which)) + 1).astype(int).tolist()
+        return [Some(which.epoch, which.batch, a, b) for a, b in pairwise(cuts)]
+
+    def where(self, which: Some) -> str:
+        return f"batch {which.batch} of epoch {which.epoch}, problems {which.first} to {which.after - 1}"
+
+    def measure(self, model: nn.Module) -> dict[str, float]:
+        """Greedy answers to problems of every size that is trained on."""
+        greedy = self.search.model_copy(update={"beam": 1})
+        sizes = range(self.data.smallest, self.data.largest + 1)
+        found = [self.scores(cast(Pointer, model), size, 512 // len(sizes) + 1, greedy) for size in sizes]
+        return {name: float(np.nanmean([one[name] for one in found])) for name in found[0]}
+
+    def final(self, model: nn.Module) -> dict[str, dict[str, float]]:
+        """Every size that is trained on and those of `data.tested`, by the whole search."""
+        sizes = sorted({*range(self.data.smallest, self.data.largest + 1), *self.data.tested})
+        return {f"n={n}": self.scores(cast(Pointer, model), n, self.data.held_out_rows, self.search) for n in sizes}
+
+    def scores(self, model: Pointer, size: int, count: int, settings: Search) -> dict[str, float]:
+        """How good answers to unseen problems are: the share that is exact, and the problem's own figures.
+
+        Where a problem is too large to be solved, only those of its figures that need no right answer are told.
+        """
+        points = self.problem.draw(np.random.default_rng((HELD_OUT, size)), count, size)
+        solved = size <= self.problem.largest
+        right = self.problem.solve(points) if solved else [np.zeros(0, int)] * count
+        said = self.answers(model, points, settings)
+        exact = float(np.mean([list(a) == b for a, b in zip(right, said, strict=True)])) if solved else float("nan")
+        return {"exact": exact, **self._figures(points, said, right)}
+
+    def _figures(self, points: Points, said: Sequence[list[int]], right: Answers) -> dict[str, float]:
+        """Means over the answers that can be measured at all, and the share of those that cannot."""
+        found: dict[str, float] = {}
+        for name, measure in self.problem.measures.items():
+            values = np.array([measure(p, a, r) for p, a, r in zip(points, said, right, strict=True)])
+            found |= {name: float(np.nanmean(values)) if not np.isnan(values).all() else float("nan")}
+            found |= {f"no {name}": float(np.isnan(values).mean())}
+        return found
+
+    def answers(self, model: Pointer, points: Points, settings: Search) -> list[list[int]]:
+        """What the model points at, problem by problem."""
+        given = torch.tensor(points, dtype=torch.float32)
+        found: list[list[int]] = []
+        for some in given.split(256):
+            lengths = torch.full((len(some),), some.shape[1])
+            found += [[word - FIRST for word in row[0].words] for row in search(model, some, lengths, settings)]
+        return found
+
+    def drawn(self, seed: Sequence[int], count: int) -> tuple[Points, Answers]:
+        """Problems of one size, drawn from those trained on, with their answers."""
+        rng = np.random.default_rng(seed)
+        points = self.problem.draw(rng, count, int(rng.integers(self.data.smallest, self.data.largest + 1)))
+        return points, self.problem.solve(points)
+
+    def samples(self, model: nn.Module) -> str:
+        points = self.problem.draw(np.random.default_rng(HELD_OUT - 1), 8, self.data.largest)
+        said, right = self.answers(cast(Pointer, model), points, self.search), self.problem.solve(points)
+        return "".join(
+            f"{' '.join(map(str, a))}\n  > {' '.join(map(str, b))}\n" for a, b in zip(right, said, strict=True)
+        )
+
+
+def pointed(points: Points, answers: Answers) -> Pointed:
+    """Problems and answers as a model learns from them."""
+    words = padded([np.asarray(answer, np.int64) + FIRST for answer in answers])
+    after = np.pad(words, ((0, 0), (0, 1)))
+    after[np.arange(len(answers)), [len(answer) for answer in answers]] = END
+    before = np.pad(words, ((0, 0), (1, 0)), constant_values=START)
+    return Pointed(torch.tensor(points, dtype=torch.float32), torch.from_numpy(before), torch.from_numpy(after))

@@ -1,0 +1,102 @@
+"""Systems that are no translators use the same commands: trained, resumed, told of, measured again, drawn."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from regard.cli import main
+from regard.evaluate.system import System
+from regard.show.system import picture
+from regard.studies.systems import main as study
+
+SMALL = {
+    "hull": ["--model.width", "12", "--data.rows", "8", "--data.held-out-rows", "10", "--data.tested", "7"],
+    "ntm-copy": [
+        *("--model.width", "12", "--model.places", "9", "--model.cells", "4", "--data.rows", "4", "--data.bits", "3"),
+        *("--data.largest", "3", "--data.held-out-rows", "6", "--data.tested", "5"),
+    ],
+}
+
+
+def trained(name: str, folder: Path, steps: int) -> int:
+    options = [
+        "--train.steps",
+        str(steps),
+        "--train.save-every",
+        "2",
+        "--train.threads",
+        "1",
+        "--train.schedule",
+        "constant",
+    ]
+    return main(["train", name, "--run", str(folder), *options, *SMALL[name]])
+
+
+@pytest.fixture(scope="module", params=list(SMALL))
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / request.param
+    assert trained(request.param, folder, 4) == 0
+    return Path(folder)
+
+
+def test_a_run_that_was_cut_in_two_equals_one_that_was_not(run, tmp_path):
+    name = run.name
+    assert trained(name, tmp_path / name, 2) == 0
+    assert trained(name, tmp_path / name, 4) == 0
+    file = json.loads((run / "manifest.json").read_text())["model"]
+    if file == json.loads((tmp_path / name / "manifest.json").read_text())["model"]:
+        assert (run / file).read_bytes() == (tmp_path / name / file).read_bytes()
+    newest = max(path.name for path in (run / "saves").iterdir())
+    ours, theirs = ((where / "saves" / newest) for where in (run, tmp_path / name))
+    weights = [path.name for path in ours.glob("*.safetensors")]
+    assert weights
+    assert all((ours / one).read_bytes() == (theirs / one).read_bytes() for one in weights)
+
+
+def test_what_is_measured_again_is_what_was_measured_at_the_end(run):
+    scores = json.loads((run / "scores.json").read_text())
+    again = System.load(run).measured()
+    assert again.keys() == scores.keys() - {"step", "valid"}
+    for split, figures in again.items():
+        assert figures == pytest.approx(scores[split], nan_ok=True, rel=1e-4)
+
+
+def test_it_is_told_of_and_has_a_card(run, capsys):
+    assert main(["info", str(run)]) == 0
+    told = capsys.readouterr().out
+    assert "generated" in told
+    assert "finished" in told
+    assert "generated" in (run / "README.md").read_text()
+    assert (run / "loss.png").is_file()
+
+
+def test_the_command_measures_it_and_writes_json(run, tmp_path, capsys):
+    assert main(["evaluate", str(run), "--json", str(tmp_path / "found.json")]) == 0
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["task"] in ("pointing", "tape")
+    assert all("exact" in figures for figures in found["scores"].values())
+    assert "exact" in capsys.readouterr().out
+
+
+def test_it_is_drawn_and_put_into_the_table(run, tmp_path):
+    system = System.load(run)
+    picture(system.task, system.model, tmp_path / "one.png")
+    assert (tmp_path / "one.png").stat().st_size > 5000
+    study([str(run), "--to", str(tmp_path)])
+    page = (tmp_path / "systems.md").read_text()
+    assert f"## {run.name}" in page
+    assert "| paper |" in page
+    assert json.loads((tmp_path / "systems.json").read_text())[run.name]["weights"] > 0
+
+
+def test_translating_with_it_is_refused_in_a_sentence(run, capsys):
+    assert main(["translate", str(run)]) == 2
+    assert "not a translator" in capsys.readouterr().err
+
+
+def test_sizes_out_of_order_are_refused(tmp_path, capsys):
+    assert main(["train", "hull", "--run", str(tmp_path / "x"), "--data.smallest", "9", "--data.largest", "5"]) == 2
+    assert "not in order" in capsys.readouterr().err

@@ -1,0 +1,44 @@
+"""The OpenAPI document against the server, by a tool that nobody here wrote."""
+
+from __future__ import annotations
+
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis import Case, GenerationMode
+
+from regard.serve.app import PATHS
+from tests.serve.running import Running
+
+
+def test_the_document_names_every_path(fake: Running) -> None:
+    told = fake.client.get("/openapi.json").json()
+    assert set(told["paths"]) == {*PATHS, "/v1/views/look"}
+    assert told["openapi"].startswith("3.1")
+
+
+def unhurried(case: Case) -> Case:
+    """With time to answer: a deadline of a microsecond is valid, and 504 the right answer to it."""
+    if (
+        isinstance(case.body, dict)
+        and isinstance(case.body.get("deadline"), float | int)
+        and case.body["deadline"] > 0
+    ):
+        case.body["deadline"] = min(30, 20 + case.body["deadline"])
+    return case
+
+
+def test_it_does_what_it_says(fake: Running) -> None:
+    """All checks of schemathesis but for views, whose requests depend on the translation."""
+    schema = schemathesis.openapi.from_url(f"{fake.url}/openapi.json").exclude(path_regex="/v1/views/")
+    operations = [found.ok() for found in schema.get_all_operations()]
+    assert len(operations) == 9
+    for operation in operations:
+        bare = operation.method == "get"  # nothing is sent, so nothing can be wrong
+        for mode in [GenerationMode.POSITIVE] if bare else GenerationMode:
+
+            @given(case=operation.as_strategy(generation_mode=mode))
+            @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+            def holds(case: Case) -> None:
+                unhurried(case).call_and_validate()
+
+            holds()
