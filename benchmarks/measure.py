@@ -238,4 +238,4 @@ def _processor() -> str:
 
 
 def _told(*command: str) -> str:
-    return subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent).stdout.strip()
+    return subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[1]).stdout.strip()

@@ -1,6 +1,6 @@
 """This toolkit as it translates: `regard.tasks.decode.hypotheses` with its defaults, whatever the batch.
 
-What a sentence gets does not depend on its company, to the last bit; "loose" is the same without that promise. END is
+What a sentence gets does not depend on its company, to the last bit. END is
 made unlikely, so that every hypothesis goes on to the limit: the last norm always says something that END is not.
 """
 

@@ -136,6 +136,17 @@ class TestGoingOn:
         assert damage(run) is None
         assert Translator.load(run).search.beam == 3
 
+    def test_a_model_without_saves_is_not_written_over(
+        self, run: Path, files: dict[str, Path], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """As an imported one is."""
+        shutil.rmtree(run / "saves")
+        shutil.rmtree(run / "data")
+        before = (run / "manifest.json").read_bytes()
+        assert main(command("transformer", run, files, *STEPS)) == 2
+        assert "has a model, but no save to go on from" in told(capsys)
+        assert (run / "manifest.json").read_bytes() == before
+
     def test_more_steps(self, run: Path, files: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
         assert main(command("transformer", run, files, "--train.steps", 6, "--train.save-every", 2)) == 0
         said = told(capsys)

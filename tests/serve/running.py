@@ -85,7 +85,7 @@ def running(serving: Serving, crew: Any = None) -> Iterator[Running]:
             assert not thread.is_alive()
 
 
-def wait_until_ready(client: httpx.Client, seconds: float = 120) -> None:
+def wait_until_ready(client: httpx.Client, seconds: float = 240) -> None:
     """Until /ready says so."""
     end = time.monotonic() + seconds
     while True:

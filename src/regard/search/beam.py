@@ -39,7 +39,7 @@ def search(
     if len(wishes) != len(source):
         raise ValueError(f"{len(wishes)} wishes for {len(source)} sentences; give one for each")
     found: list[list[Hypothesis]] = [[] for _ in wishes]
-    with torch.no_grad(), steadily(model) as steady:
+    with torch.no_grad(), steadily(model, len(source) * settings.beam) as steady:
         for alike, wide in _alike(settings, wishes):
             rows = [row for row in alike if not wishes[row].given_up]
             if not rows:

@@ -26,6 +26,7 @@ from regard.models.swift import Swift
 BLOCK = 16  # keys; the float32 numbers of the widest register
 ROWS = (1, 2, 16, 64)  # enough for strict products; for swift ones; for those of one thread; and to be sure
 MANY = 300
+FEW = 8  # hypotheses of a narrow model, whose products are over before a second thread has begun
 COLUMNS = 1024  # of a wider map the rest is alike
 
 
@@ -53,8 +54,8 @@ class Steady:
 
 
 @contextmanager
-def steadily(model: Searchable) -> Iterator[Steady]:
-    """What a search needs to be steady; inside there may be fewer threads."""
+def steadily(model: Searchable, hypotheses: int = MANY) -> Iterator[Steady]:
+    """What a search of so many hypotheses at a time needs to be steady; inside there may be fewer threads."""
     stepper = model.stepper()
     device = next(model.parameters()).device
     if device.type != "cpu":
@@ -64,12 +65,12 @@ def steadily(model: Searchable) -> Iterator[Steady]:
     threads = torch.get_num_threads()
     rows = _rows(shapes, threads, form)
     least = 1 if model.reads_at_once else ROWS[2]  # cells that go word by word multiply by vectors too, in fours
-    if rows is not None:
+    if rows is not None and not (form is _turned and hypotheses <= FEW):
         yield Steady(stepper, max(rows, least))
         return
     torch.set_num_threads(1)
     try:
-        yield Steady(stepper, max(_rows(shapes, 1, form) or ROWS[-1], least))
+        yield Steady(stepper, max(rows or _rows(shapes, 1, form) or ROWS[-1], least))
     finally:
         torch.set_num_threads(threads)
 
