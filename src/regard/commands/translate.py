@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
@@ -131,7 +132,7 @@ def translate(
         report, writers, prefixes = Report(), _writers(searching, beside, files), _prefixes(beside.prefix)
         report.say(f"translating with {run} on {threads} thread{'s' if threads > 1 else ''}")
         try:
-            for block in blocks(sys.stdin.buffer):
+            for block in _until_stopped(blocks(sys.stdin.buffer)):
                 results = translator(block.lines, prefix=prefixes(len(block.lines)), **options)
                 for write in writers:
                     write(block, results)
@@ -140,6 +141,28 @@ def translate(
             return 128 + signal.SIGPIPE  # whoever reads has enough
         report.end()
     return 0
+
+
+def _until_stopped(found: Iterator[Block]) -> Iterator[Block]:
+    """Ctrl-C ends it, also where a callback that was just running swallowed the exception."""
+    asked: list[int] = []
+
+    def stop(number: int, frame: object) -> None:
+        asked.append(number)
+        raise KeyboardInterrupt
+
+    alone = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, stop) if alone else None
+    try:
+        for block in found:
+            if asked:
+                raise KeyboardInterrupt
+            yield block
+        if asked:
+            raise KeyboardInterrupt
+    finally:
+        if alone:
+            signal.signal(signal.SIGINT, before)
 
 
 def _writers(searching: Searching, beside: Beside, files: ExitStack) -> list[Writer]:
