@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -272,8 +273,8 @@ def test_patience_ends_a_run_and_stays_over(tmp_path: Path) -> None:
 
 
 def test_minutes_end_a_run_over_all_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter(range(0, 100_000, 7))
-    monkeypatch.setattr("time.monotonic", lambda: float(next(clock)))
+    clock = iter(range(0, 100_000, 7))  # the loop's alone: threads of other tests may read the real one
+    monkeypatch.setattr("regard.train.drive.time", SimpleNamespace(monotonic=lambda: float(next(clock))))
     run = session(Line(), tmp_path / "run", steps=1000, minutes=2, save_every=7)
     run.screen, stop = Heard(), Stop()
     finished(run)
