@@ -14,6 +14,14 @@ from tests.serve.running import TOY, process, running
 from tests.serve.stubs import Crew, said
 
 
+def asked_apart(url: str, text: str) -> httpx.Response:
+    """By a client that nobody closes while it waits; 444 where the server hangs up without a word."""
+    try:
+        return httpx.post(f"{url}/translate", json={"q": text, "source": "en", "target": "de"}, timeout=60)
+    except httpx.TransportError:
+        return httpx.Response(444)
+
+
 def test_sigterm_under_load_loses_nothing() -> None:
     """Every request is answered: with a translation if it was accepted, else with 503 or no connection."""
     with process("--quiet", "--deadline", "60") as (server, url):
@@ -56,7 +64,7 @@ def test_live_at_once_ready_later_and_503_when_about_to_end() -> None:
     with running(Serving([TOY], grace=5), Crew(0.5, hire=0.3)) as server:
         assert server.client.get("/health").status_code == 200
         answered: list[httpx.Response] = []
-        asking = threading.Thread(target=lambda: answered.append(server.translate("a")))
+        asking = threading.Thread(target=lambda: answered.append(asked_apart(server.url, "a")))
         asking.start()
         server.until("regard_open_requests", 2)
     asking.join()
@@ -91,8 +99,10 @@ def test_before_it_is_ready_everything_says_so() -> None:
 
 def test_what_is_not_done_in_the_grace_time_is_told() -> None:
     with running(Serving([TOY], grace=0.2), Crew()) as server:
-        asking = threading.Thread(target=lambda: server.translate("WAIT"))
+        answered: list[int] = []
+        asking = threading.Thread(target=lambda: answered.append(asked_apart(server.url, "WAIT").status_code))
         asking.start()
         server.until("regard_open_requests", 2)
     asking.join(20)
     assert server.good == [False]
+    assert not set(answered) & {200}

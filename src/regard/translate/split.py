@@ -31,7 +31,7 @@ _ABBREVIATION = re.compile(
     r"(?:^|[^\w])(?:[^\W\d]|\d{1,3}|Dr|Mrs?|Ms|Prof|St|Jr|Sr|vs|No|Nr|Fig|fig|pp|ca|bzw|usw|vgl|Abs|Art|al|Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|Dec|approx|ed|"
     r"etc|e\.g|i\.e|cf|z\.B|d\.h|u\.a|Inc|Ltd|Co|M|Mme|Mlle|Sra|Sr|Dra)$"
 )
-_CLAUSE = frozenset(",;:，；：、،؛–—)")
+_CLAUSE = re.compile(r"[,;:，；：、،؛–—)](?=\s)")
 
 
 def no_spaces(text: str) -> bool:
@@ -150,7 +150,9 @@ def _at_spaces(text: str, start: int, end: int) -> bool:
 def _best(text: str, start: int, seen: Sequence[Span], at: int, limit: int, inside: bytearray) -> int:
     """Where to cut, counted from `start`: as late as possible behind a clause, else a word, a letter, a piece."""
     space = letter = piece = 0
-    spaced = _SPACED.search(text, start + seen[at][0], start + seen[at + limit - 1][1] + 1) is not None
+    last = start + seen[at + limit - 1][1] + 1
+    spaced = _SPACED.search(text, start + seen[at][0], last) is not None
+    claused = spaced and _CLAUSE.search(text, start + seen[at + limit // 2][0], last) is not None
     for end in range(at + limit - 1, at - 1, -1):
         cut = seen[end][1]
         if cut <= seen[at][0] or inside[start + cut] or _goes_on(seen, end):
@@ -165,9 +167,9 @@ def _best(text: str, start: int, seen: Sequence[Span], at: int, limit: int, insi
             break
         if text[start + cut : start + cut + 1].isspace():
             space = space or cut
-            if end >= at + limit // 2 and text[start + cut - 1] in _CLAUSE:
+            if end >= at + limit // 2 and _CLAUSE.match(text, start + cut - 1):
                 return cut
-        if space and end <= at + limit // 2:
+        if space and (not claused or end <= at + limit // 2):
             break
     return space or letter or piece or _behind(start, seen[at], inside)
 
