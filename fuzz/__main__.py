@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from fuzz.plain import tries
 
-NAMES = ("reader", "recipe", "manifest", "pieces", "weights")
+NAMES = ("reader", "recipe", "manifest", "pieces", "weights", "body", "tags")
 
 
 def plainly(name: str, seconds: float, seed: int) -> int:

@@ -13,7 +13,7 @@ import regard.files
 import regard.toml
 from regard.recipe import load
 
-COUNT = {"reader": 200, "recipe": 80, "manifest": 150, "pieces": 100, "weights": 150}
+COUNT = {"reader": 200, "recipe": 80, "manifest": 150, "pieces": 100, "weights": 150, "body": 200, "tags": 150}
 
 
 def fuzzed(name: str) -> None:

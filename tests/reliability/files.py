@@ -16,7 +16,7 @@ from tests.files.test_hostile import trouble
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60
-READERS = ("reader", "recipe", "manifest", "pieces", "weights")
+READERS = ("reader", "recipe", "manifest", "pieces", "weights", "body", "tags")
 Row = dict[str, Any]
 
 
