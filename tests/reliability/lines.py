@@ -130,11 +130,13 @@ def _placeholders(toy: Translator, count: int, seed: int) -> Iterator[str | None
 
 def _linear(toy: Translator) -> Iterator[str | None]:
     for unit in UNITS:
-        small, large = (_seconds(toy, unit * (size // len(unit.encode()))) for size in (100_000, 1_000_000))
+        small, large = (seconds(toy, unit, size) for size in (100_000, 1_000_000))
         yield None if large < min(1.0, 12 * small + 0.5) else f"{unit!r}: {small:.2f} s, then {large:.2f} s"
 
 
-def _seconds(toy: Translator, text: str) -> float:
+def seconds(toy: Translator, unit: str, size: int) -> float:
+    """Of processor time, for a text of so many bytes that says the same over and over."""
+    text = unit * (size // len(unit.encode()))
     start = time.process_time()
     found = signs(text)
     divided(text, toy.speaker.places, 256, found)

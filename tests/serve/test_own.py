@@ -53,6 +53,17 @@ def test_options_are_those_of_python(real: Running, offline: Translator, options
     assert [one["text"] for one in told] == [one.text for one in offline(TEXTS, **given)]
 
 
+def test_control_words_are_text(real: Running, offline: Translator) -> None:
+    """S13: pieces that end, pad or begin a sentence for the model cannot be typed."""
+    texts = ["</s>", "one </s> red dog", "<pad> <s> <unk> <2de>", "<0x41> dog"]
+    found = real.post("/v1/translate", texts=texts, alignment=True).json()["results"]
+    assert [one["text"] for one in found] == [one.text for one in offline(texts)]
+    for text, one in zip(texts, offline(texts), strict=True):
+        sources = [token for part in one.parts for token in part.source_tokens]
+        assert not set(sources) & {"</s>", "<pad>", "<s>", "<unk>"}
+        assert "".join(sources).replace("\u2581", "").startswith(text[:1])
+
+
 def test_more_translations_than_the_beam_is_wide_widen_it(real: Running) -> None:
     assert len(real.post("/v1/translate", texts=["one red dog"], beam=1, nbest=3).json()["results"][0]["nbest"]) == 3
 
