@@ -39,8 +39,10 @@ def choose(count: int, to: Path, seed: int) -> Batches:
     """So many batches, spread evenly over all of them from the shortest sentences to the longest."""
     (sources, targets), says = _pairs(seed)
     source_lengths, target_lengths = (np.array([len(row) for row in rows]) for rows in (sources, targets))
-    planned = plan(source_lengths, target_lengths, BUDGET, seed, 0)
-    planned.sort(key=lambda which: int(source_lengths[which].sum() + target_lengths[which].sum()) / len(which))
+    planned = sorted(
+        plan(source_lengths, target_lengths, BUDGET, seed, 0),
+        key=lambda which: int(source_lengths[which].sum() + target_lengths[which].sum()) / len(which),
+    )
     chosen = [planned[int((i + 0.5) * len(planned) / count)] for i in range(count)]
     chosen = [
         which[np.argsort(-source_lengths[which], kind="stable")] for which in chosen
