@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 DEV := $(VENV)/.ready-dev
 BENCH := $(VENV)/.ready-bench
 
-.PHONY: help setup demo gallery test lint types check docs pages browser bench-attend bench-train bench-decode bench-serve reliability fuzz clean
+.PHONY: help setup demo gallery test lint types check docs pages browser bench-attend bench-train bench-decode bench-serve bench-export reliability fuzz clean
 
 help:
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -64,6 +64,9 @@ bench-decode: $(BENCH)  ## decoding speed against peers in their own environment
 
 bench-serve: $(BENCH)  ## requests a second against one text at a time and a plain loop, into docs/results/
 	$(BIN)/python benchmarks/serve.py --to docs/results
+
+bench-export: $(BENCH)  ## exports of RUNS="runs/a runs/b" against the runs themselves, into docs/results/
+	$(BIN)/python benchmarks/export.py $(RUNS) --to docs/results
 
 reliability: $(DEV)  ## the promises of docs/reliability.md at full size (15 minutes), into docs/results/
 	$(BIN)/python -m tests.reliability --to docs/results
