@@ -95,7 +95,7 @@ class OwnOnly(Gate):
 
 
 class Copying(Searchable):
-    """An encoder that reads both ways, a decoder that is given what it saw last, and a gate between two ways to speak.
+    """A reader of both ways, a decoder that is given what it saw last, and a gate between two ways to speak.
 
     Numbers from `vocabulary` on are places of the text; to the embedding they are all the unknown word.
     """
@@ -143,7 +143,7 @@ class Copying(Searchable):
         return [self.attention]
 
     def chances(self, told: Told, source: Ids) -> Float[Tensor, "b t v"]:
-        """Log-probabilities over the extended vocabulary: a word that stands twice has the weights of both (eq. 9)."""
+        """Log-probabilities over the extended vocabulary; a word that stands twice has both weights (eq. 9)."""
         own = told.own.unsqueeze(-1)
         both = F.pad(own * told.scores.softmax(-1), (0, source.shape[1]))
         places = source.unsqueeze(1).expand_as(told.weights)

@@ -40,7 +40,7 @@ class CopyingRecipe(Recipe):
         data = self.data
         if (data.generated is None) == (data.articles is None):
             raise ValueError(
-                "texts come from a file or from a generator; give either --data.articles FILE or --data.generated news"
+                "texts come from a file or a generator; give either --data.articles FILE or --data.generated news"
             )
         if not data.smallest <= data.largest:
             raise ValueError(

@@ -185,7 +185,9 @@ class Filed(Summaries):
         if len(found) < 2:
             raise ValueError(f"{self.data.articles} has {len(found)} texts; give at least two, to learn and to test")
         out = {number for number in range(len(found)) if (number * wanted + len(found) // 2) % len(found) < wanted}
-        train = [Article(one.text, (summary,)) for n, one in enumerate(found) if n not in out for summary in one.summaries]
+        train = [
+            Article(one.text, (summary,)) for n, one in enumerate(found) if n not in out for summary in one.summaries
+        ]
         return train, [found[number] for number in sorted(out)]
 
     @cached_property
