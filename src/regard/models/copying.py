@@ -29,6 +29,7 @@ from regard.models.settings import CopyingModel
 from regard.text.ids import UNKNOWN
 
 Rows = Float[Tensor, "b _"]
+BLOCK = 16  # words that a sum takes at once: in whole blocks it is the same whatever the longest text of a batch
 TINY = 1e-10  # what is added to a chance, so that the logarithm of none is a number
 
 
@@ -144,8 +145,8 @@ class Copying(Searchable):
 
     def chances(self, told: Told, source: Ids) -> Float[Tensor, "b t v"]:
         """Log-probabilities over the extended vocabulary; a word that stands twice has both weights (eq. 9)."""
-        own = told.own.unsqueeze(-1)
-        both = F.pad(own * told.scores.softmax(-1), (0, source.shape[1]))
+        own, size = told.own.unsqueeze(-1), self.vocabulary + source.shape[1]
+        both = F.pad(own * told.scores.softmax(-1), (0, source.shape[1] + -size % BLOCK))
         places = source.unsqueeze(1).expand_as(told.weights)
         return both.scatter_add(-1, places, (1 - own) * told.weights).log()
 

@@ -28,7 +28,7 @@ def drawn(figure: Any, seen: Trace, right: Text) -> None:
     coverage, own = weights.sum(0), np.array(seen.about["p_gen"])
     shades = [_mixed((1.0, 1.0, 1.0), ORANGE, 0.85 * float(min(1.0, value))) for value in coverage]
     inks = [_mixed(ORANGE, BLUE, float(value)) for value in own]
-    flows = [
+    flows: list[tuple[Sequence[str], Sequence[Colour] | None, Sequence[Any], str]] = [
         (seen.keys, shades, [INK] * len(shades), "read; the darker, the more it was looked at"),
         (seen.queries, None, inks, "said; blue words are its own, orange ones copied (p_gen from 1 to 0)"),
         ((*right, "■"), None, [INK] * (len(right) + 1), "right"),

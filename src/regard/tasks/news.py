@@ -74,9 +74,7 @@ def invented(rng: np.random.Generator, count: int) -> np.ndarray:
 
 def _which(rng: np.random.Generator, problem: str, sentences: int) -> np.ndarray:
     """Which sentences matter: one, or half of them, give or take."""
-    if problem == "news":
-        return np.arange(sentences) == rng.integers(0, sentences)
-    found: np.ndarray = rng.random(sentences) < 0.5
+    found = np.zeros(sentences, bool) if problem == "news" else rng.random(sentences) < 0.5
     found[rng.integers(0, sentences)] = True
     return found
 

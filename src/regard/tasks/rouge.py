@@ -16,12 +16,8 @@ Words = Sequence[str]
 
 def rouge(said: Words, references: Sequence[Words]) -> dict[str, float]:
     """ROUGE of one summary, each from 0 to 1: of every measure that of the reference it is best by."""
-    measures = {
-        "rouge1": lambda right: by_runs(said, right, 1),
-        "rouge2": lambda right: by_runs(said, right, 2),
-        "rougeL": lambda right: by_order(said, right),
-    }
-    return {name: max(measure(right) for right in references) for name, measure in measures.items()}
+    found = [(by_runs(said, right, 1), by_runs(said, right, 2), by_order(said, right)) for right in references]
+    return dict(zip(("rouge1", "rouge2", "rougeL"), map(max, zip(*found, strict=True)), strict=True))
 
 
 def by_runs(said: Words, right: Words, size: int) -> float:
