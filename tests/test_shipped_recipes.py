@@ -12,8 +12,12 @@ import torch
 
 from regard.recipe import load, shipped
 from regard.systems.system import Here, Recipe
+from regard.tasks.copying import CopyingTask
+from regard.tasks.summaries import Filed
 from regard.tasks.task import Task
 from regard.tasks.translation import Translation
+from regard.text.articles import Article
+from regard.text.words import Words
 from regard.train.fit import Fit
 from regard.train.optimise import optimiser
 from regard.train.progress import Progress
@@ -50,6 +54,9 @@ def task_of(recipe: Recipe) -> Task:
     task = recipe.make(Here())
     if isinstance(task, Translation):
         task.text = cast(Any, SimpleNamespace(source=range(WORDS), target=range(WORDS), train=Pairs(), where="here"))
+    if isinstance(task, CopyingTask) and isinstance(task.origin, Filed):
+        task.origin.words, article = Words(["a", "b"]), Article(("a", "x", "b"), (("x", "b"),))
+        vars(task.origin)["_parts"] = ([article] * 4, [article])  # as if read from its file
     return task
 
 

@@ -18,6 +18,10 @@ SMALL = {
         *("--model.width", "12", "--model.places", "9", "--model.cells", "4", "--data.rows", "4", "--data.bits", "3"),
         *("--data.largest", "3", "--data.held-out-rows", "6", "--data.tested", "5"),
     ],
+    "news": [
+        *("--model.width", "8", "--model.embedding", "8", "--data.rows", "4", "--data.largest", "3"),
+        *("--data.held-out-rows", "4", "--data.tested", "4", "--search.beam", "2"),
+    ],
 }
 
 
@@ -76,7 +80,7 @@ def test_it_is_told_of_and_has_a_card(run, capsys):
 def test_the_command_measures_it_and_writes_json(run, tmp_path, capsys):
     assert main(["evaluate", str(run), "--json", str(tmp_path / "found.json")]) == 0
     found = json.loads((tmp_path / "found.json").read_text())
-    assert found["task"] in ("pointing", "tape")
+    assert found["task"] in ("pointing", "tape", "copying")
     assert all("exact" in figures for figures in found["scores"].values())
     assert "exact" in capsys.readouterr().out
 
@@ -92,6 +96,14 @@ def test_it_is_drawn_and_put_into_the_table(run, tmp_path):
     assert json.loads((tmp_path / "systems.json").read_text())[run.name]["weights"] > 0
 
 
+def test_the_command_draws_it(run, tmp_path, capsys):
+    assert main(["show", str(run), "--png", str(tmp_path / "seen.png")]) == 0
+    assert (tmp_path / "seen.png").stat().st_size > 5000
+    assert "seen.png" in capsys.readouterr().out
+    assert main(["show", str(run), "some text"]) == 2
+    assert "is no translator" in capsys.readouterr().err
+
+
 def test_translating_with_it_is_refused_in_a_sentence(run, capsys):
     assert main(["translate", str(run)]) == 2
     assert "not a translator" in capsys.readouterr().err
@@ -100,3 +112,11 @@ def test_translating_with_it_is_refused_in_a_sentence(run, capsys):
 def test_sizes_out_of_order_are_refused(tmp_path, capsys):
     assert main(["train", "hull", "--run", str(tmp_path / "x"), "--data.smallest", "9", "--data.largest", "5"]) == 2
     assert "not in order" in capsys.readouterr().err
+    assert main(["train", "news", "--run", str(tmp_path / "x"), "--data.smallest", "9", "--data.largest", "5"]) == 2
+    assert "not in order" in capsys.readouterr().err
+
+
+def test_texts_come_from_one_place(tmp_path, capsys):
+    (tmp_path / "mine.toml").write_text('about = "Mine."\ntask = "copying"\n')
+    assert main(["train", str(tmp_path / "mine.toml"), "--run", str(tmp_path / "x")]) == 2
+    assert "--data.articles FILE or --data.generated news" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from regard.attend import laws, papers
 from regard.attend.addressing import ShiftBy, ShiftChoice, Turing
 from regard.attend.bias import AdaptiveSpan, Alibi, Bias, Relative, RelativeKeys, SelfLast, TransformerXL
+from regard.attend.coverage import Coverage
 from regard.attend.efficient import (
     Compression,
     EluPlusOne,
@@ -74,6 +75,7 @@ __all__ = [
     "Compression",
     "Concat",
     "Cosine",
+    "Coverage",
     "Dot",
     "EluPlusOne",
     "Favor",

@@ -113,6 +113,8 @@ class Attention(Mechanism):
         scores: Scores | None = None,
     ) -> Look:
         """Score, bias, select, read, with nothing hidden; `scores` if they are at hand already."""
+        if self.score.looks_back and query.shape[2] > 1 and scores is None:
+            return self._in_turn(query, memory, at, past)
         memory = memory.spread(query.shape[1])
         scores = self.score(query, memory.keys, past) if scores is None else scores
         scores = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
@@ -128,6 +130,20 @@ class Attention(Mechanism):
             weights, log_prob = self.select(scores, allowed, query, past)
         weights = weights.to(memory.values.dtype)
         return Look(F.dropout(weights, self.dropout, self.training) @ memory.values, weights, log_prob, allowed)
+
+    def _in_turn(self, query: Float[Tensor, "b h q d"], memory: Memory, at: int, past: Past | None) -> Look:
+        """One query after another, each with the weights of those before it in its past."""
+        looks: list[Look] = []
+        for t, asked in enumerate(query.split(1, 2)):
+            look = self.read(asked, memory, at + t, past)
+            past = look.weights if past is None else torch.cat((past, look.weights), 2)
+            looks.append(look)
+        context, weights = (torch.cat(some, 2) for some in zip(*((x.context, x.weights) for x in looks), strict=True))
+        chances = [look.log_prob for look in looks if isinstance(look.log_prob, Tensor)]
+        limits = [look.allowed for look in looks if look.allowed is not None]
+        return Look(
+            context, weights, torch.cat(chances, 2) if chances else 0.0, torch.cat(limits, 2) if limits else None
+        )
 
     def scopes(self, query: Float[Tensor, "b h q d"], memory: Memory, at: int) -> tuple[Scope, ...]:
         """All that limits these queries: the mechanism's scope, the contents', the data's."""

@@ -23,6 +23,9 @@ Past = Float[Tensor, "b h t k"]
 class Score(nn.Module, ABC):
     """Gives each key a number for each query; `past` holds the weights of earlier queries, for scores that ask."""
 
+    looks_back: bool = False
+    """Whether it asks: then queries are read one after another, each with those before it in its past."""
+
     def prepare(self, keys: Float[Tensor, "b h k d"]) -> Float[Tensor, "b h k dk"]:
         """What depends on the keys alone, done once per memory."""
         return keys

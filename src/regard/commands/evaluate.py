@@ -120,7 +120,7 @@ def evaluate(
     """
     _can_be(runs, given, aligned, written)
     threads = machine.threads or len(os.sched_getaffinity(0))
-    if given.source is None and not _translates(runs[0]):
+    if given.source is None and not translates(runs[0]):
         return _other_system(runs[0], written, machine.trust_code, threads)
     texts = _texts(runs, given)
     gold = _gold(given, texts[0])
@@ -158,7 +158,8 @@ def _can_be(runs: Sequence[Path], given: Given, aligned: Aligned, written: Writt
         raise ValueError("--links are of a text: give it with --source F --reference F")
 
 
-def _translates(run: Path) -> bool:
+def translates(run: Path) -> bool:
+    """Whether a run is a translator's; other systems have figures and pictures of their own."""
     from regard.recipe import of_run
     from regard.systems.translation import TranslationRecipe
 

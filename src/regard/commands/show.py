@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from regard.commands.evaluate import translates
 from regard.train.folder import read_manifest
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ def show(
 ) -> int:
     """What a model looks at when it translates, as one file that needs no network, or as a figure.
 
+    Of a system that is no translator, a picture of what it does: regard show runs/news --png news.png
+
     Example: regard show runs/dates "Sunday, November 15, 2026" --out page.html
     """
     if to.examples is not None:
@@ -85,6 +88,8 @@ def show(
     runs = [run] if looking.compare is None else [run, looking.compare]
     for one in runs:
         read_manifest(one)  # what is no run is told before torch is waited for
+    if not translates(run):
+        return _other_system(run, text, to, looking)
     said = _text(text)
     import torch
 
@@ -98,6 +103,25 @@ def show(
         _figures(translators[0], ask, to)
     if to.out is not None or not to.figures:
         _page(translators, runs, ask, to.out or Path("page.html"))
+    return 0
+
+
+def _other_system(run: Path, text: str | None, to: To, looking: Looking) -> int:
+    """What is no translator is drawn by its own picture, on what it never saw."""
+    if text is not None or to.out is not None or looking.compare is not None:
+        raise ValueError(
+            f"{run} is no translator: it has a picture (--png F, --svg F), but takes no text and has no page"
+        )
+    import torch
+
+    from regard.evaluate.system import System
+    from regard.show.system import picture
+
+    torch.set_num_threads(looking.threads or len(os.sched_getaffinity(0)))
+    system = System.load(run, looking.trust_code)
+    for path in to.figures or [Path("picture.png")]:
+        picture(system.task, system.model, path)
+        print(f"{path} shows what it does.")
     return 0
 
 

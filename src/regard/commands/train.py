@@ -52,6 +52,7 @@ MADE = (
     "data/train*",
     "data/*.jsonl",
     "pieces/*.model",
+    "pieces/*.txt",
     "data/ready.json",
 )  # what a run makes, in the order in which it may go
 

@@ -158,4 +158,23 @@ class LstmModel(Section):
     """Layers."""
 
 
+class CopyingModel(Section):
+    """See, Liu & Manning 2017: a summary's words are the model's own, or copied from the text."""
+
+    width: int = Field(256, ge=1, le=WIDEST)
+    """Hidden units of the decoder, and of each direction of the encoder."""
+    embedding: int = Field(128, ge=1, le=WIDEST)
+    """Width of word embeddings."""
+    says: Literal["both", "own"] = "both"
+    """Own words and copied ones, or, as plain attention does, its own alone."""
+    attention: str = "see"
+    """A mechanism of the catalogue: see minds what was looked at already (coverage), bahdanau does not."""
+    coverage: float = Field(1.0, ge=0)
+    """What looking at a place twice costs beside the likelihood, where the attention minds coverage (λ)."""
+    tied: Literal["all", "none"] = "none"
+    """Whether embeddings and the output's weights are one table."""
+    dropout: float = Field(0.0, ge=0, lt=1)
+    """Share of embeddings and read-outs left out while training; the paper has none."""
+
+
 ModelSettings = TransformerModel | RecurrentModel | MarianModel

@@ -10,9 +10,12 @@ import numpy as np
 import torch
 from torch import nn
 
+from regard.models.copying import Copying
 from regard.models.pointer import Pointer
 from regard.models.turing import Machine
+from regard.show import copying as copies
 from regard.show import points, tape
+from regard.tasks.copying import CopyingTask
 from regard.tasks.pointing import PointingTask
 from regard.tasks.taping import Taping, shown
 from regard.tasks.task import Task
@@ -63,4 +66,17 @@ def taping(figure: Any, task: Taping, model: nn.Module) -> None:
         tape.machine(axes[6], run(COPY, "1011#"), "a Turing machine copies 1011")
 
 
-PICTURES: dict[type[Task], Callable[[Any, Any, nn.Module], None]] = {PointingTask: pointing, Taping: taping}
+def copying(figure: Any, task: CopyingTask, model: nn.Module) -> None:
+    """A text and its summary: what was looked at, and what was copied."""
+    article, summariser = task.origin.valid()[0], cast(Copying, model)
+    said = task.summaries(summariser, [article.text], task.search)[0]
+    copies.drawn(
+        figure, copies.trace(task.told(summariser, article.text, said), article.text, said), article.summaries[0]
+    )
+
+
+PICTURES: dict[type[Task], Callable[[Any, Any, nn.Module], None]] = {
+    PointingTask: pointing,
+    Taping: taping,
+    CopyingTask: copying,
+}

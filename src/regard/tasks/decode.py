@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from regard.models.seq2seq import Seq2Seq
+from regard.models.seq2seq import Searchable, Seq2Seq
 from regard.models.swift import Swift
 from regard.search.beam import Hypothesis, search
 from regard.search.settings import Search
@@ -41,7 +41,7 @@ def translate(
 
 
 def hypotheses(
-    model: Seq2Seq, ids: Sequence[np.ndarray], settings: Search, wishes: Sequence[Wish] | None = None
+    model: Searchable, ids: Sequence[np.ndarray], settings: Search, wishes: Sequence[Wish] | None = None
 ) -> list[list[Hypothesis]]:
     """Of each sentence, best first, in the order they came; none for an empty one.
 
@@ -65,7 +65,7 @@ def hypotheses(
     return found
 
 
-def _workers(model: Seq2Seq, ids: Sequence[np.ndarray], width: int) -> int:
+def _workers(model: Searchable, ids: Sequence[np.ndarray], width: int) -> int:
     """How many search side by side: small products gain more by that than by threads, if each has rows enough.
 
     Only where a search of one thread is known to find the same as one of several (see `regard.search.steady`).

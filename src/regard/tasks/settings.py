@@ -1,4 +1,4 @@
-"""The `[data]` section of a translator's recipe."""
+"""The `[data]` sections of recipes."""
 
 from __future__ import annotations
 
@@ -92,3 +92,35 @@ class TapeData(Data):
     """Sequences in a batch, all of one size."""
     held_out_rows: int = Field(200, ge=1, le=1_000_000)
     """Sequences of each size that are tested at the end."""
+
+
+class ArticleData(Data):
+    """Texts with their summaries: from files of JSON lines, or invented."""
+
+    trained_on: ClassVar[frozenset[str]] = frozenset({"articles", "generated"})
+    held_out: ClassVar[frozenset[str]] = frozenset({"test_articles"})
+
+    articles: Path | None = None
+    """A line for each text: an object with its source and one or more targets, each a text or a list of sentences."""
+    test_articles: Path | None = None
+    """The same, scored once, at the end; all targets of a text count as references."""
+    generated: Literal["news", "digest"] | None = None
+    """Invented news instead of files, with one sentence that matters, or several."""
+    words: int = Field(50_000, ge=10, le=10_000_000)
+    """Words of the vocabulary; all others can only be copied."""
+    longest: int = Field(400, ge=1, le=100_000)
+    """Words that are read of a text."""
+    longest_summary: int = Field(100, ge=1, le=100_000)
+    """Words that are learned of a summary."""
+    hold_out: int = Field(100, ge=1)
+    """Texts held out of the files to choose the best model by, at most a tenth."""
+    smallest: int = Field(3, ge=1, le=1000)
+    """The fewest sentences of an invented text ..."""
+    largest: int = Field(6, ge=1, le=1000)
+    """... and the most."""
+    tested: tuple[int, ...] = ()
+    """Other sizes that are tested at the end, unseen in training."""
+    rows: int = Field(32, ge=1, le=100_000)
+    """Texts in a batch."""
+    held_out_rows: int = Field(300, ge=1, le=1_000_000)
+    """Invented texts of each size that are tested at the end."""

@@ -39,6 +39,7 @@ from regard.attend.papers.recurrent import (
     luong_local_p,
     luong_location,
     martins,
+    see,
     vinyals,
     xu_hard,
     xu_soft,
@@ -64,7 +65,7 @@ CATALOGUE: dict[str, Paper] = {
     paper.__name__: paper
     for paper in (
         bahdanau, luong_dot, luong_general, luong_concat, luong_location, luong_local_m, luong_local_p,
-        linear_concat, graves, content, vinyals, xu_soft, xu_hard, jang, martins, cheng, yang, conneau, lee,
+        linear_concat, graves, content, vinyals, see, xu_soft, xu_hard, jang, martins, cheng, yang, conneau, lee,
         vaswani, shazeer, ainslie, su, press, shaw, raffel, dai, sukhbaatar_span, sukhbaatar_memory,
         wang_nonlocal, child, beltagy, katharopoulos, choromanski, wang_linformer, liu, kitaev, roy, gupta,
         velickovic, locatello, jaegle,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import nn
 
 from regard.attend.addressing import Turing
+from regard.attend.coverage import Coverage
 from regard.attend.mechanism import Attention
 from regard.attend.scope import causal, itself, window
 from regard.attend.score import Additive, Concat, Cosine, Dot, General, LinearConcat, Location
@@ -110,6 +111,15 @@ def vinyals(d_query: int, d_key: int, d_hidden: int) -> Attention:
     Cost: n·d
     """
     return Attention(Additive(d_query, d_key, d_hidden))
+
+
+def see(d_query: int, d_key: int, d_hidden: int) -> Attention:
+    """See, Liu & Manning 2017, Get To The Point: Summarization with Pointer-Generator Networks, with coverage.
+
+    Formula: softmax(v·tanh(W s + U h + w c + b)), c the sum of the weights a key was given so far
+    Cost: n·d
+    """
+    return Attention(Coverage(d_query, d_key, d_hidden))
 
 
 def xu_soft(d_query: int, d_key: int, d_hidden: int) -> Attention:
