@@ -12,8 +12,11 @@ from torch import nn
 
 from regard.models.pointer import Pointer
 from regard.models.turing import Machine
-from regard.show import points, tape
+from regard.show import learning, points, tape
+from regard.tasks.few_shot import Naming
+from regard.tasks.playing import Playing
 from regard.tasks.pointing import PointingTask
+from regard.tasks.reading import Reading
 from regard.tasks.taping import Taping, shown
 from regard.tasks.task import Task
 from regard.tasks.turing_machine import COPY, run
@@ -63,4 +66,10 @@ def taping(figure: Any, task: Taping, model: nn.Module) -> None:
         tape.machine(axes[6], run(COPY, "1011#"), "a Turing machine copies 1011")
 
 
-PICTURES: dict[type[Task], Callable[[Any, Any, nn.Module], None]] = {PointingTask: pointing, Taping: taping}
+PICTURES: dict[type[Task], Callable[[Any, Any, nn.Module], None]] = {
+    PointingTask: pointing,
+    Taping: taping,
+    Reading: learning.read,
+    Naming: learning.named,
+    Playing: learning.played,
+}

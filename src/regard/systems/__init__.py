@@ -14,6 +14,9 @@ SYSTEMS = {
     "translation": "translation:TranslationRecipe",
     "pointing": "pointing:PointingRecipe",
     "tape": "tape:TapeRecipe",
+    "reading": "reading:ReadingRecipe",
+    "few-shot": "few_shot:FewShotRecipe",
+    "bandit": "bandit:BanditRecipe",
 }
 """The name of a task in a recipe, and where its settings are."""
 
