@@ -1,6 +1,7 @@
-"""Dilated causal convolutions: a stack that sees twice as far back with every layer. Van den Oord et al. 2016, WaveNet.
+"""Dilated causal convolutions: a stack that sees twice as far back with every layer.
 
-With kernel k and dilations d_i an output depends on exactly the last 1 + (k - 1) Σ d_i inputs.
+Van den Oord et al. 2016, WaveNet. With kernel k and dilations d_i an output depends on exactly the last
+1 + (k - 1) Σ d_i inputs.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def dilations_for(steps: int) -> list[int]:
 
 
 class CausalConvolution(nn.Module):
-    """A map of this step and of `kernel` - 1 earlier ones, each `dilation` steps apart; before the first are zeros."""
+    """A map of this step and of `kernel` - 1 earlier ones, `dilation` steps apart; before the first are zeros."""
 
     def __init__(self, d_input: int, d_output: int, kernel: int = 2, dilation: int = 1) -> None:
         super().__init__()

@@ -54,9 +54,7 @@ class FewShot(nn.Module):
         return self.learner(steps.flatten(0, 1))[:, -1].unflatten(0, (-1, count))  # type: ignore[no-any-return]
 
 
-def build_few_shot(
-    settings: SnailModel | LstmModel, images: ImageModel, side: int, ways: int, shots: int
-) -> FewShot:
+def build_few_shot(settings: SnailModel | LstmModel, images: ImageModel, side: int, ways: int, shots: int) -> FewShot:
     """The model a recipe describes."""
     learner = build_learner(settings, images.width + ways, ways, ways * shots + 1)
     return FewShot(Sight(images, side), learner, ways)

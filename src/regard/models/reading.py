@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.attend.bias import Relative
 from regard.attend.mechanism import Attention
 from regard.attend.memory import Memory
 from regard.attend.papers.recurrent import cheng
@@ -80,13 +81,29 @@ class LanguageModel(nn.Module):
         return self.output(self.dropout(x)) + self.bias  # type: ignore[no-any-return]
 
 
+def intra_attention(settings: LstmnModel) -> Attention:
+    """The paper's mechanism; with a reach, it knows how far back a state is."""
+    found = cheng(2 * settings.width, settings.width, settings.hidden)
+    if settings.reach:
+        found.bias = nearest_first(settings.reach)
+    return found
+
+
+def nearest_first(reach: int) -> Relative:
+    """A learned number per distance, at first -3 ln distance: the last state counts most, as in a plain LSTM."""
+    bias = Relative(1, reach)
+    with torch.no_grad():
+        bias.table[0, :reach] = -3 * torch.arange(reach, 0, -1).log()
+    return bias
+
+
 def build_reader(settings: ReaderModel, words: int) -> LanguageModel:
     """The model a recipe describes."""
     width = settings.width
     match settings:
         case LstmnModel():
             layers: list[nn.Module] = [
-                Lstmn(cheng(2 * width, width, settings.hidden), Lstm(width, width)) for _ in range(settings.layers)
+                Lstmn(intra_attention(settings), Lstm(width, width)) for _ in range(settings.layers)
             ]
         case DilatedModel():
             layers = [Dilated(width, settings.kernel, settings.dilations)]

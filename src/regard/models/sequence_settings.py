@@ -1,4 +1,4 @@
-"""The `[model]` section of systems that read step by step: LSTMN, dilated convolutions, SNAIL. No torch here."""
+"""The `[model]` sections of systems that read step by step: LSTMN, dilated convolutions, SNAIL. No torch."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ class LstmnModel(Section):
     """Units of each layer, and of word embeddings."""
     hidden: int = Field(64, ge=1, le=WIDEST)
     """Width inside the attention's score."""
+    reach: int = Field(0, ge=0, le=WIDEST)
+    """Distances with a learned number each in the score, the nearest favoured at first; 0 = none, as published."""
     layers: int = Field(1, ge=1, le=DEEPEST)
     """Layers."""
     dropout: float = Field(0.0, ge=0, lt=1)

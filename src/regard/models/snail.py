@@ -1,7 +1,7 @@
-"""SNAIL: convolutions over time gather what happened, attention picks from it. Mishra, Rohaninejad, Chen & Abbeel 2018.
+"""SNAIL: convolutions over time gather what happened, attention picks from it.
 
-A learner that is given a whole experience, step by step, and answers at every step: pairs of image and label, then an
-image; or what was tried and what it brought.
+Mishra, Rohaninejad, Chen & Abbeel 2018. A learner that is given a whole experience, step by step, and answers at
+every step: pairs of image and label, then an image; or what was tried and what it brought.
 """
 
 from __future__ import annotations

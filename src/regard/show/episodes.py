@@ -9,7 +9,9 @@ import numpy as np
 GOOD, BAD, GREY = "#2a78b5", "#d1495b", "#d7dadd"
 
 
-def image(axes: Any, pixels: np.ndarray, title: str, colour: str = "black", frame: str = GREY, width: float = 1) -> None:
+def image(
+    axes: Any, pixels: np.ndarray, title: str, colour: str = "black", frame: str = GREY, width: float = 1
+) -> None:
     """One drawing, with a frame that tells how much it matters."""
     axes.imshow(pixels, cmap="Greys", vmin=0, vmax=max(1e-6, float(pixels.max())), interpolation="nearest")
     axes.set(xticks=[], yticks=[])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -55,7 +56,7 @@ def _sentence(task: Reading) -> torch.Tensor:
         return torch.from_numpy(found.before[0])
     stream = found.before.reshape(-1)
     ends = np.flatnonzero(stream == END)
-    fits = [(a + 1, b) for a, b in zip(ends, ends[1:], strict=False) if WORDS - 4 <= b - a - 1 <= WORDS]
+    fits = [(a + 1, b) for a, b in pairwise(ends) if WORDS - 4 <= b - a - 1 <= WORDS]
     first, after = fits[0] if fits else (0, WORDS)
     return torch.from_numpy(np.concatenate(([END], stream[first:after])))
 

@@ -67,7 +67,9 @@ def tree(axes: Any, kernel: int, dilations: Sequence[int], steps: int, title: st
                     below |= {before} if hot else set()
         axes.scatter(range(steps), [layer] * steps, s=10, color=[RED if at in seen else GREY for at in range(steps)])
         seen = below
-    axes.scatter(range(steps), [0] * steps, s=10, color=[RED if at in seen else GREY for at in range(steps)], zorder=3)
+    axes.scatter(
+        range(steps), [0] * steps, s=10, color=[RED if at in seen else GREY for at in range(steps)], zorder=3
+    )
     axes.set_yticks(range(len(dilations) + 1), ["inputs", *(f"dilation {gap}" for gap in dilations)], fontsize=7)
     axes.set_title(title, fontsize=9, loc="left")
 

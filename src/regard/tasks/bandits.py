@@ -1,4 +1,4 @@
-"""Bernoulli bandits: arms that pay 1 with chances of their own, drawn evenly, and known ways to play them. NumPy only.
+"""Bernoulli bandits: arms that pay 1 with chances of their own, drawn evenly, and known ways to play. NumPy only.
 
 A way to play sees wins and losses of every arm so far, and how many pulls are left. The best that any can do on
 average is found exactly, by going back from the last pull over everything that can have happened.
@@ -53,7 +53,7 @@ def ucb1(rng: np.random.Generator, wins: Counts, losses: Counts, left: int) -> n
 
 
 def gittins(horizon: int) -> Play:
-    """The arm of the highest index: the sure pay at which one would as soon leave it. Gittins 1979, finite horizon."""
+    """The arm of the highest index: the sure pay for which one would leave it. Gittins 1979, finite horizon."""
 
     def play(rng: np.random.Generator, wins: Counts, losses: Counts, left: int) -> np.ndarray:
         return _highest(rng, _indices(horizon)[left, wins.astype(int), losses.astype(int)])

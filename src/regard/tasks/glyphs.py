@@ -75,7 +75,10 @@ def averaged(images: np.ndarray, side: int) -> np.ndarray:
     """Images made smaller: each new pixel is the mean of the area it covers."""
     before = images.shape[-1]
     edges = np.arange(side + 1) * before / side
-    lows, highs = np.maximum(edges[:-1, None], np.arange(before)), np.minimum(edges[1:, None], np.arange(1, before + 1))
+    lows, highs = (
+        np.maximum(edges[:-1, None], np.arange(before)),
+        np.minimum(edges[1:, None], np.arange(1, before + 1)),
+    )
     share = (np.maximum(highs - lows, 0) * side / before).astype(np.float32)  # side, before
     return np.stack([share @ image.astype(np.float32) @ share.T for image in images])
 
@@ -111,9 +114,7 @@ def episodes(
         )
     chosen = np.argsort(rng.random((count, total)), 1)[:, :ways]
     hands = np.argsort(rng.random((count, ways, drawings)), 2)
-    support, names = _shuffled(rng, np.broadcast_to(np.arange(ways)[:, None], (count, ways, shots)).reshape(count, -1))
-    shot = np.broadcast_to(np.arange(shots), (count, ways, shots)).reshape(count, -1)
-    shot = np.take_along_axis(shot, support, 1)
+    names, shot = np.divmod(np.argsort(rng.random((count, ways * shots)), 1), shots)  # each in an order of its own
     right = rng.integers(0, ways, (count, queries))
     other = rng.integers(shots, drawings, (count, queries))  # never one of those shown
     rows = np.arange(count)[:, None]
@@ -139,9 +140,3 @@ def nearest(given: Episodes) -> np.ndarray:
     asked = given.queries.reshape(*given.right.shape, -1)
     far = (shown**2).sum(-1)[:, None] - 2 * asked @ shown.transpose(0, 2, 1)  # the query's own length is the same
     return np.take_along_axis(given.names, far.argmin(-1), 1)
-
-
-def _shuffled(rng: np.random.Generator, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each row in an order of its own, and that order."""
-    order = np.argsort(rng.random(table.shape), 1)
-    return order, np.take_along_axis(table, order, 1)

@@ -1,4 +1,4 @@
-"""What a language model reads: windows of running text, or generated questions about what stood far back. NumPy only."""
+"""What a language model reads: windows of running text, or questions about what stood far back. NumPy only."""
 
 from __future__ import annotations
 

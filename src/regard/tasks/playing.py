@@ -85,7 +85,7 @@ class Playing(Task):
         return which.after - which.first
 
     def loss(self, model: nn.Module, batch: Games, player: str) -> Loss:
-        """Play, then make what paid more than the mean of this bandit's arms likelier. Logged: pay that was missed."""
+        """Play, then make likelier what paid more than the arms do on average. Logged: pay that was missed."""
         trail = self.play(model, batch)
         scores = model(told(trail, self.data.arms))
         log_prob = scores.log_softmax(-1).gather(-1, trail.pulled.unsqueeze(-1)).squeeze(-1)
