@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
 
 from regard.models.sequence_settings import SnailModel
-from regard.tasks.bandits import best_possible, gittins, greedy, known, played, thompson, ucb1
-from regard.tasks.playing import Playing, Trail, told
+from regard.tasks.bandits import best_possible, gittins, greedy, indices, known, played, thompson, ucb1
+from regard.tasks.playing import Playing, Trail, taught, told
 from regard.tasks.policy import reinforce, to_go
 from regard.tasks.sequence_settings import BanditData
 
@@ -62,14 +63,12 @@ def test_known_ways_win_what_they_should():
 
 
 def test_an_index_is_above_the_mean_and_falls_to_it_at_the_last_pull():
-    from regard.tasks.bandits import _indices
-
-    table = _indices(6)
+    table = indices(6)
     for wins, losses in [(0, 0), (1, 0), (0, 2), (2, 1)]:
         mean = (wins + 1) / (wins + losses + 2)
         by_left = [table[left, wins, losses] for left in range(1, 6 - wins - losses + 1)]
         assert by_left[0] == pytest.approx(mean, abs=1e-3)
-        assert all(later >= sooner - 1e-9 for sooner, later in zip(by_left, by_left[1:], strict=False))
+        assert all(later >= sooner - 1e-9 for sooner, later in pairwise(by_left))
     # two pulls left, nothing known: p(1 + max(m₁, λ)) + q·max(m₀, λ) = 2λ at λ = 5/9
     assert table[2, 0, 0] == pytest.approx(5 / 9, abs=1e-3)
 
@@ -87,6 +86,21 @@ def test_what_a_learner_is_told_is_what_was_before():
     trail = Trail(torch.tensor([[2, 0, 1]]), torch.tensor([[1.0, 0.0, 1.0]]))
     assert told(trail, 3)[0].tolist() == [[0, 0, 0, 0, 1], [0, 0, 1, 1, 0], [1, 0, 0, 0, 0]]
     assert to_go(trail.paid).tolist() == [[2, 1, 1]]
+
+
+def test_a_teacher_says_what_the_index_would_have_pulled():
+    """In every state of games played at random, arm by arm, the same as the way to play."""
+    rng = RNG(3)
+    pulled, paid = rng.integers(0, 3, (20, 6)), rng.integers(0, 2, (20, 6))
+    found = taught(Trail(torch.from_numpy(pulled), torch.from_numpy(paid).float()), 3)
+    wins, losses = np.zeros((20, 3), int), np.zeros((20, 3), int)
+    for at in range(6):
+        worth = indices(6)[6 - at, wins, losses]
+        right = worth == worth.max(1, keepdims=True)
+        np.testing.assert_allclose(found[:, at].numpy(), right / right.sum(1, keepdims=True), atol=1e-6)
+        assert all(right[np.arange(20), gittins(6)(rng, wins, losses, 6 - at)])
+        wins[np.arange(20), pulled[:, at]] += paid[:, at]
+        losses[np.arange(20), pulled[:, at]] += 1 - paid[:, at]
 
 
 def test_the_mean_of_the_estimate_is_the_exact_gradient():
@@ -116,9 +130,11 @@ def test_a_batch_is_the_same_whenever_it_is_drawn_and_parts_are_the_whole():
     assert sum(map(here.units, here.split(which, 5))) == 12
 
 
-def test_it_learns_to_stay_with_what_pays():
+@pytest.mark.parametrize("teacher", ["pay", "gittins"])
+def test_it_learns_to_stay_with_what_pays(teacher):
     torch.manual_seed(1)
-    here = Playing(BanditData(arms=2, pulls=5, rows=128), SnailModel(width=8, keys=8, values=8, blocks=1), 1)
+    data = BanditData(arms=2, pulls=5, rows=128, teacher=teacher)
+    here = Playing(data, SnailModel(width=8, keys=8, values=8, blocks=1), 1)
     model = here.build()
     rule = torch.optim.Adam(model.parameters(), 0.01)
     for which in here.batches(0)[:80]:

@@ -13,9 +13,10 @@ from regard.models.snail import build_learner
 
 
 class Sight(nn.Module):
-    """An image as a vector: convolutions of 3 × 3, each followed by a norm of its own image, ReLU and pooling.
+    """An image as a vector: convolutions of 3 × 3, each followed by a norm, ReLU and pooling.
 
-    Norms over groups of channels, not over the batch: what an image becomes depends on nothing but the image.
+    Norms are over groups of an image's own channels, not over the batch: what an image becomes depends on nothing but
+    the image. All vectors have one length, so that a dot product tells how alike two are.
     """
 
     def __init__(self, settings: ImageModel, side: int) -> None:
@@ -28,7 +29,7 @@ class Sight(nn.Module):
             layers += [nn.MaxPool2d(2, ceil_mode=True)] if side > 1 else []
             channels, side = settings.filters, (side + 1) // 2
         self.layers = nn.Sequential(*layers)
-        self.out = nn.Linear(channels * side * side, settings.width)
+        self.out = nn.Sequential(nn.Linear(channels * side * side, settings.width), nn.LayerNorm(settings.width))
 
     def forward(self, images: Float[Tensor, "*n s s"]) -> Float[Tensor, "*n m"]:
         """The vector of each image."""

@@ -28,6 +28,8 @@ class AttentionBlock(nn.Module):
         self.value = nn.Linear(d_input, d_value)
         self.attention = Attention(ScaledDot(), scope=causal)
         self.width = d_input + d_value
+        with torch.no_grad():  # like finds like from the first step on; from two random maps that takes thousands
+            self.query.load_state_dict(self.key.state_dict())
 
     def forward(self, x: Float[Tensor, "b t d"]) -> Float[Tensor, "b t w"]:
         """All steps at once."""

@@ -33,4 +33,5 @@ class BanditRecipe(Recipe):
         return Playing(self.data, self.model, self.train.seed)
 
     def learned_from(self, ready: Mapping[str, Any]) -> str:
-        return f"generated bandits of {self.data.arms} arms and {self.data.pulls} pulls, by the policy gradient"
+        by = {"pay": "by the policy gradient", "gittins": "taught by Gittins' index"}[self.data.teacher]
+        return f"generated bandits of {self.data.arms} arms and {self.data.pulls} pulls, {by}"

@@ -56,13 +56,13 @@ def gittins(horizon: int) -> Play:
     """The arm of the highest index: the sure pay for which one would leave it. Gittins 1979, finite horizon."""
 
     def play(rng: np.random.Generator, wins: Counts, losses: Counts, left: int) -> np.ndarray:
-        return _highest(rng, _indices(horizon)[left, wins.astype(int), losses.astype(int)])
+        return _highest(rng, indices(horizon)[left, wins.astype(int), losses.astype(int)])
 
     return play
 
 
 @lru_cache(maxsize=8)
-def _indices(horizon: int, steps: int = 2001) -> np.ndarray:
+def indices(horizon: int, steps: int = 2001) -> np.ndarray:
     """The index for each number of pulls left, wins and losses, to one part in `steps`."""
     pay = np.linspace(0, 1, steps)
     found = np.zeros((horizon + 1, horizon + 1, horizon + 1))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import zipfile
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +84,7 @@ def averaged(images: np.ndarray, side: int) -> np.ndarray:
     return np.stack([share @ image.astype(np.float32) @ share.T for image in images])
 
 
+@lru_cache(maxsize=4)
 def strokes(seed: int, alphabets: int, characters: int, drawings: int, side: int) -> Glyphs:
     """Characters of two or three random strokes; every drawing has them a little elsewhere."""
     rng = np.random.default_rng(seed)

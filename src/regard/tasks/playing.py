@@ -1,4 +1,4 @@
-"""Playing bandits: a learner that is told what it pulled and what that paid, trained by the policy gradient."""
+"""Playing bandits: a learner that is told what it pulled and what that paid, trained by pay or by a teacher."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from regard.models.sequence_settings import SnailModel
 from regard.models.settings import LstmModel
 from regard.models.snail import build_learner
-from regard.tasks.bandits import best_possible, known, played
+from regard.tasks.bandits import best_possible, indices, known, played
 from regard.tasks.policy import reinforce, to_go
 from regard.tasks.sequence_settings import BanditData
 from regard.tasks.task import Loss, Task
@@ -85,13 +85,17 @@ class Playing(Task):
         return which.after - which.first
 
     def loss(self, model: nn.Module, batch: Games, player: str) -> Loss:
-        """Play, then make likelier what paid more than the arms do on average. Logged: pay that was missed."""
+        """Play, then learn from what it paid, or from a teacher. Logged: pay that was missed."""
         trail = self.play(model, batch)
-        scores = model(told(trail, self.data.arms))
-        log_prob = scores.log_softmax(-1).gather(-1, trail.pulled.unsqueeze(-1)).squeeze(-1)
-        usual = batch.chances.mean(1, keepdim=True) * torch.arange(self.data.pulls, 0, -1)
+        log_prob = model(told(trail, self.data.arms)).log_softmax(-1)
+        if self.data.teacher == "pay":  # likelier becomes what paid more than the arms do on average
+            usual = batch.chances.mean(1, keepdim=True) * torch.arange(self.data.pulls, 0, -1)
+            chosen = log_prob.gather(-1, trail.pulled.unsqueeze(-1)).squeeze(-1)
+            total = reinforce(chosen, to_go(trail.paid), usual)
+        else:
+            total = -(taught(trail, self.data.arms) * log_prob).sum()
         missed = batch.chances.max(1).values * self.data.pulls - trail.paid.sum(1)
-        return Loss(reinforce(log_prob, to_go(trail.paid), usual), {"loss": float(missed.sum())})
+        return Loss(total, {"loss": float(missed.sum())})
 
     def split(self, which: Some, parts: int = 2) -> Sequence[Some]:
         cuts = np.linspace(which.first, which.after, min(parts, self.units(which)) + 1).astype(int).tolist()
@@ -142,6 +146,18 @@ class Playing(Task):
             what = " ".join(f"{arm}{'+' if won else '-'}" for arm, won in zip(pulled, paid, strict=True))
             lines.append(f"{' '.join(f'{chance:.2f}' for chance in chances.tolist())}\n  > {what}\n")
         return "".join(lines)
+
+
+def taught(trail: Trail, arms: int) -> Float[Tensor, "b t a"]:
+    """What Gittins' index would have pulled at each step of these games: the arm, or evenly those that tie."""
+    pulls = trail.pulled.shape[1]
+    each = F.one_hot(trail.pulled, arms)
+    won = each * trail.paid.long().unsqueeze(-1)
+    wins, losses = (found.cumsum(1) - found for found in (won, each - won))  # before the pull
+    left = torch.arange(pulls, 0, -1).view(1, -1, 1)
+    worth = torch.from_numpy(indices(pulls))[left, wins, losses]
+    best = (worth == worth.max(-1, keepdim=True).values).float()
+    return best / best.sum(-1, keepdim=True)
 
 
 def told(trail: Trail, arms: int) -> Float[Tensor, "b t d"]:

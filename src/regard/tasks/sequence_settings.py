@@ -75,6 +75,8 @@ class BanditData(Data):
     """Arms to pull ..."""
     pulls: int = Field(10, ge=1, le=1000)
     """... so many times."""
+    teacher: Literal["pay", "gittins"] = "pay"
+    """What is learned from: what pulls paid, by the policy gradient, or what Gittins' index would have pulled."""
     rows: int = Field(256, ge=1, le=100_000)
     """Games in a batch."""
     held_out_rows: int = Field(10_000, ge=1, le=1_000_000)
