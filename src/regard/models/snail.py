@@ -29,7 +29,8 @@ class AttentionBlock(nn.Module):
         self.attention = Attention(ScaledDot(), scope=causal)
         self.width = d_input + d_value
         with torch.no_grad():  # like finds like from the first step on; from two random maps that takes thousands
-            self.query.load_state_dict(self.key.state_dict())
+            self.query.weight.copy_(self.key.weight)
+            self.query.bias.copy_(self.key.bias)
 
     def forward(self, x: Float[Tensor, "b t d"]) -> Float[Tensor, "b t w"]:
         """All steps at once."""

@@ -60,7 +60,7 @@ def omniglot(file: Path, side: int) -> Glyphs:
     try:
         with np.load(file, allow_pickle=False) as found:
             packed, alphabet, character = (found[name] for name in ("images", "alphabet", "character"))
-    except (ValueError, KeyError, OSError, zipfile.BadZipFile):
+    except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile):
         raise ValueError(
             f"{file} is no file of characters; it should be an .npz with images (packed bits), alphabet and character"
         ) from None
