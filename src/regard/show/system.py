@@ -14,9 +14,12 @@ from regard.models.copying import Copying
 from regard.models.pointer import Pointer
 from regard.models.turing import Machine
 from regard.show import copying as copies
-from regard.show import points, tape
+from regard.show import learning, points, tape
 from regard.tasks.copying import CopyingTask
+from regard.tasks.few_shot import Naming
+from regard.tasks.playing import Playing
 from regard.tasks.pointing import PointingTask
+from regard.tasks.reading import Reading
 from regard.tasks.taping import Taping, shown
 from regard.tasks.task import Task
 from regard.tasks.turing_machine import COPY, run
@@ -79,4 +82,7 @@ PICTURES: dict[type[Task], Callable[[Any, Any, nn.Module], None]] = {
     PointingTask: pointing,
     Taping: taping,
     CopyingTask: copying,
+    Reading: learning.read,
+    Naming: learning.named,
+    Playing: learning.played,
 }

@@ -15,6 +15,9 @@ SYSTEMS = {
     "pointing": "pointing:PointingRecipe",
     "tape": "tape:TapeRecipe",
     "copying": "copying:CopyingRecipe",
+    "reading": "reading:ReadingRecipe",
+    "few-shot": "few_shot:FewShotRecipe",
+    "bandit": "bandit:BanditRecipe",
 }
 """The name of a task in a recipe, and where its settings are."""
 
