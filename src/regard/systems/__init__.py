@@ -14,6 +14,7 @@ SYSTEMS = {
     "translation": "translation:TranslationRecipe",
     "pointing": "pointing:PointingRecipe",
     "tape": "tape:TapeRecipe",
+    "labelling": "labelling:LabelRecipe",
 }
 """The name of a task in a recipe, and where its settings are."""
 
