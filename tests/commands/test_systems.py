@@ -11,12 +11,17 @@ from regard.cli import main
 from regard.evaluate.system import System
 from regard.show.system import picture
 from regard.studies.systems import main as study
+from regard.systems import SYSTEMS
 
 SMALL = {
     "hull": ["--model.width", "12", "--data.rows", "8", "--data.held-out-rows", "10", "--data.tested", "7"],
     "ntm-copy": [
         *("--model.width", "12", "--model.places", "9", "--model.cells", "4", "--data.rows", "4", "--data.bits", "3"),
         *("--data.largest", "3", "--data.held-out-rows", "6", "--data.tested", "5"),
+    ],
+    "stories": [
+        *("--model.width", "16", "--model.feedforward", "16", "--model.most", "3", "--data.rows", "4"),
+        *("--data.held-out-rows", "10"),
     ],
 }
 
@@ -76,8 +81,8 @@ def test_it_is_told_of_and_has_a_card(run, capsys):
 def test_the_command_measures_it_and_writes_json(run, tmp_path, capsys):
     assert main(["evaluate", str(run), "--json", str(tmp_path / "found.json")]) == 0
     found = json.loads((tmp_path / "found.json").read_text())
-    assert found["task"] in ("pointing", "tape")
-    assert all("exact" in figures for figures in found["scores"].values())
+    assert found["task"] in SYSTEMS
+    assert any("exact" in figures for figures in found["scores"].values())
     assert "exact" in capsys.readouterr().out
 
 

@@ -141,5 +141,9 @@ def _layer(settings: Attentive) -> EncoderLayer:
         return (PreNorm if settings.norm == "pre" else PostNorm)(width, settings.dropout)
 
     look = mechanism(settings.attention, d_model=width, heads=settings.heads, reach=settings.reach)
-    after = FeedForward(width, inner, F.relu) if settings.transition == "feedforward" else SeparableConvolution(width, inner)
+    after = (
+        FeedForward(width, inner, F.relu)
+        if settings.transition == "feedforward"
+        else SeparableConvolution(width, inner)
+    )
     return EncoderLayer(look, after, residual)

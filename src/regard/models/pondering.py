@@ -78,8 +78,8 @@ def _all(states: States, step: Step, count: int) -> Pondered:
 class Halting(Pace):
     """Each place stops when it has thought enough; its state then stays as it is, for others to look at.
 
-    `slack` is ε: without it nobody could stop after one step. The bias starts at `eager`, so that a fresh model thinks
-    little.
+    `slack` is ε: without it nobody could stop after one step. The bias starts at `eager`, so that a fresh model
+    thinks little.
     """
 
     def __init__(self, width: int, most: int, slack: float = 0.01, eager: float = 1.0) -> None:
@@ -110,8 +110,8 @@ class Halting(Pace):
 class PonderingCell(nn.Module):
     """A recurrent cell that may take several steps for one input; a mark tells the first of them. Graves 2016, 2.
 
-    The cell reads the input with one more number, 1 at the first step and 0 at those after it, and goes on to the next
-    input from the mixed state.
+    The cell reads the input with one more number, 1 at the first step and 0 at those after it, and goes on to the
+    next input from the mixed state.
     """
 
     def __init__(self, cell: Cell, pace: Pace) -> None:

@@ -1,4 +1,4 @@
-"""Depth, in three ways: layers of their own, one layer again and again, one layer until each place has thought enough.
+"""Depth, in three ways: layers of their own, one layer again and again, or until each place has thought enough.
 
 The Universal Transformer (Dehghani et al. 2019) is the second, and with adaptive computation time the third. Before
 every step each place is told where it is and which step this is:
@@ -45,9 +45,7 @@ class Stack(Depth):
 class Universal(Depth):
     """One layer again and again, as often as `pace` says: always as often, or as each place needs."""
 
-    def __init__(
-        self, layer: EncoderLayer, pace: Pace, places: nn.Module, times: nn.Module, norm: nn.Module
-    ) -> None:
+    def __init__(self, layer: EncoderLayer, pace: Pace, places: nn.Module, times: nn.Module, norm: nn.Module) -> None:
         super().__init__()
         self.layer, self.pace, self.places, self.times, self.norm = layer, pace, places, times, norm
 

@@ -12,7 +12,8 @@ from torch import nn
 
 from regard.models.pointer import Pointer
 from regard.models.turing import Machine
-from regard.show import points, tape
+from regard.show import labels, points, tape
+from regard.tasks.labelling import Labelling
 from regard.tasks.pointing import PointingTask
 from regard.tasks.taping import Taping, shown
 from regard.tasks.task import Task
@@ -63,4 +64,8 @@ def taping(figure: Any, task: Taping, model: nn.Module) -> None:
         tape.machine(axes[6], run(COPY, "1011#"), "a Turing machine copies 1011")
 
 
-PICTURES: dict[type[Task], Callable[[Any, Any, nn.Module], None]] = {PointingTask: pointing, Taping: taping}
+PICTURES: dict[type[Task], Callable[[Any, Any, nn.Module], None]] = {
+    PointingTask: pointing,
+    Taping: taping,
+    Labelling: labels.labelling,
+}

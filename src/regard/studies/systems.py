@@ -60,7 +60,10 @@ def _minutes(run: Path) -> float:
 def page(found: Mapping[str, Any]) -> str:
     """One run in Markdown."""
     scores: dict[str, dict[str, float]] = found["scores"]
-    papers, names = PAPERS.get(found["run"], {}), list(dict.fromkeys(name for some in scores.values() for name in some))
+    papers, names = (
+        PAPERS.get(found["run"], {}),
+        list(dict.fromkeys(name for some in scores.values() for name in some)),
+    )
     rows = ["| | " + " | ".join(names) + " | paper |", "|---" * (len(names) + 2) + "|"]
     for split, figures in scores.items():
         cells = (f"{figures[name]:.4g}" if name in figures else "" for name in names)

@@ -50,8 +50,8 @@ class LabelRecipe(Recipe):
     model: LabellerModel = Field(default_factory=LayersModel, discriminator="kind")
 
     def make(self, here: Here) -> Labelling:
-        from regard.tasks.labelling import Labelling, Sizes
         from regard.tasks.label_measures import MEASURES
+        from regard.tasks.labelling import Labelling, Sizes
 
         data = self.data
         sizes = Sizes(data.smallest, data.largest, data.tested, data.rows, data.held_out_rows, data.shift)

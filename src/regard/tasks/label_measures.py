@@ -1,4 +1,4 @@
-"""What is measured of labels besides being right: where the model looked, how long it thought, what others would say."""
+"""What is measured of labels besides being right: where the model looked, how long it thought, what others say."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from regard.models.labeller import Labeller
 from regard.tasks.labelling import HELD_OUT, Labelling, Measure, Scores, answered, scored
 from regard.tasks.labels import Drawn, LabelProblem
 from regard.tasks.rows import Mirror, Parity, Sum
-from regard.tasks.sentences import NUMBER, Referent
+from regard.tasks.sentences import Referent
 from regard.tasks.sets import Digits, OddOneOut, farthest
 from regard.tasks.stories import Story
 
@@ -120,7 +120,7 @@ def look_of_it(model: Labeller, drawn: Drawn, nouns: np.ndarray) -> np.ndarray:
 
 
 def by_hardness(task: Labelling, model: Labeller) -> dict[str, Scores]:
-    """Right answers and steps of thought where they are asked, for each degree of hardness; and how these go together."""
+    """Right answers and steps of thought where they are asked, by hardness; and how these go together."""
     drawn = held_out(task, task.sizes.largest, task.sizes.held_out_rows)
     assert drawn.hard is not None
     found = answered(model, drawn)

@@ -143,7 +143,10 @@ class Labelling(Task):
         said = answered(cast(Labeller, model), drawn).scores.argmax(-1).numpy()
         lines = []
         for items, right, ours in zip(drawn.items, drawn.right, said, strict=True):
-            shown, wanted, found = self.problem.told(items), *([self.problem.answer(x) for x in y] for y in (right, ours))
+            shown, wanted, found = (
+                self.problem.told(items),
+                *([self.problem.answer(x) for x in y] for y in (right, ours)),
+            )
             lines.append(f"{' '.join(shown)}\n  = {' '.join(wanted)}\n  > {' '.join(found)}\n")
         return "".join(lines)
 
@@ -171,5 +174,6 @@ def scored(model: Labeller, drawn: Drawn, at_once: int = 250) -> dict[str, float
         exact.append(hits.all(1))
         steps.append(found.pondered.steps.mean(1).numpy())
     return {
-        name: float(np.concatenate(parts).mean()) for name, parts in (("right", right), ("exact", exact), ("steps", steps))
+        name: float(np.concatenate(parts).mean())
+        for name, parts in (("right", right), ("exact", exact), ("steps", steps))
     }

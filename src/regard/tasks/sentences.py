@@ -12,10 +12,23 @@ import numpy as np
 
 from regard.tasks.labels import Drawn, LabelProblem
 
-BEINGS = "animal dog cat horse cow goat fox sheep bear wolf rabbit donkey".split()
-PLACES = "street river road field bridge valley tunnel canal square path border swamp".split()
-OF_BEINGS = "tired hungry afraid old weak lazy sick young".split()
-OF_PLACES = "wide long deep flooded crowded icy steep muddy".split()
+BEINGS = ["animal", "dog", "cat", "horse", "cow", "goat", "fox", "sheep", "bear", "wolf", "rabbit", "donkey"]
+PLACES = [
+    "street",
+    "river",
+    "road",
+    "field",
+    "bridge",
+    "valley",
+    "tunnel",
+    "canal",
+    "path",
+    "square",
+    "border",
+    "park",
+]
+OF_BEINGS = ["tired", "hungry", "afraid", "old", "weak", "lazy", "sick", "young"]
+OF_PLACES = ["wide", "long", "deep", "flooded", "crowded", "icy", "steep", "muddy"]
 FRAMES = (
     "the {being} did not cross the {place} because it was too {why}",
     "the {being} did not like the {place} because it was too {why}",

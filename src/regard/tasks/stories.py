@@ -13,9 +13,9 @@ import numpy as np
 
 from regard.tasks.labels import Drawn, LabelProblem, everywhere
 
-PEOPLE = "Mary John Sandra Daniel Julie Bill Fred Jeff".split()
-THINGS = "apple ball book cup hat key lamp milk".split()
-ROOMS = "kitchen garden hallway bedroom office bathroom cellar attic".split()
+PEOPLE = ["Mary", "John", "Sandra", "Daniel", "Julie", "Bill", "Fred", "Jeff"]
+THINGS = ["apple", "ball", "book", "cup", "hat", "key", "lamp", "milk"]
+ROOMS = ["kitchen", "garden", "hallway", "bedroom", "office", "bathroom", "cellar", "attic"]
 ASKS = ("where is", "where is the", "what is north of the")
 SAYS = ("went to the", "took the", "is north of the")
 WORDS = ["", *SAYS, *ASKS, *PEOPLE, *THINGS, *ROOMS, *(f"({room})" for room in ROOMS)]
