@@ -140,10 +140,10 @@ def by_hardness(task: Labelling, model: Labeller) -> dict[str, Scores]:
 
 def rank_correlation(x: np.ndarray, y: np.ndarray) -> float:
     """Spearman's: the correlation of ranks, equal values sharing theirs; 0 where one of them never changes."""
-    ranks = [_ranks(values) for values in (x, y)]
-    if min(rank.std() for rank in ranks) == 0:
+    one, other = _ranks(x), _ranks(y)
+    if one.std() == 0 or other.std() == 0:
         return 0.0
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(np.corrcoef(one, other)[0, 1])
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:

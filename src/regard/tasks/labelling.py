@@ -153,7 +153,8 @@ class Labelling(Task):
 
 def asked(drawn: Drawn, at: int = 0) -> Asked:
     """Examples as tensors."""
-    return Asked(*(torch.from_numpy(part) for part in (drawn.items, drawn.asked, drawn.right)), at)
+    items, places, right = (torch.from_numpy(part) for part in (drawn.items, drawn.asked, drawn.right))
+    return Asked(items, places, right, at)
 
 
 def answered(model: Labeller, drawn: Drawn) -> Labelled:

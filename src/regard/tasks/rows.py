@@ -50,15 +50,15 @@ class Again(LabelProblem):
 
 @dataclass(frozen=True)
 class Sum(LabelProblem):
-    """Two numbers below each other, a column at each place, the last digits last: say the digits of their sum.
+    """Two numbers below each other, a column at each place, and a mark after the last: say the digits of their sum.
 
     `nines` of the columns add up to nine: they hand on a carry that comes from afar. How hard a digit is, is how far
     away the column stands that decides whether it gets a carry.
     """
 
-    nines: float = 0.5
+    nines: float = 0.9
 
-    words = 2 * DIGITS + 1
+    words = 2 * DIGITS + 2
     classes = DIGITS
     hardness = "carried"
 
@@ -72,10 +72,12 @@ class Sum(LabelProblem):
             right[:, place], hard[:, place] = (total + carry) % DIGITS, far
             far = np.where(total == 9, far + 1, 1)
             carry = (total + carry) // DIGITS
-        return Drawn(np.stack((above + 1, below + 1 + DIGITS), -1), everywhere(count, range(size)), right, hard)
+        columns = np.stack((above + 1, below + 1 + DIGITS), -1)
+        mark = np.tile([self.words - 1, 0], (count, 1, 1))
+        return Drawn(np.concatenate((columns, mark), 1), everywhere(count, range(size)), right, hard)
 
     def told(self, items: np.ndarray) -> Sequence[str]:
-        return [f"{above - 1}+{below - 1 - DIGITS}" for above, below in items.tolist()]
+        return [f"{above - 1}+{below - 1 - DIGITS}" if below else "=" for above, below in items.tolist()]
 
 
 @dataclass(frozen=True)

@@ -13,20 +13,7 @@ import numpy as np
 from regard.tasks.labels import Drawn, LabelProblem
 
 BEINGS = ["animal", "dog", "cat", "horse", "cow", "goat", "fox", "sheep", "bear", "wolf", "rabbit", "donkey"]
-PLACES = [
-    "street",
-    "river",
-    "road",
-    "field",
-    "bridge",
-    "valley",
-    "tunnel",
-    "canal",
-    "path",
-    "square",
-    "border",
-    "park",
-]
+PLACES = ["street", "river", "road", "field", "bridge", "valley", "tunnel", "canal", "path", "border", "park", "bog"]
 OF_BEINGS = ["tired", "hungry", "afraid", "old", "weak", "lazy", "sick", "young"]
 OF_PLACES = ["wide", "long", "deep", "flooded", "crowded", "icy", "steep", "muddy"]
 FRAMES = (
@@ -51,7 +38,7 @@ def unseen(noun: int, why: int) -> bool:
 
 @dataclass(frozen=True)
 class Referent(LabelProblem):
-    """Two nouns, *it*, and why: say at *it* which noun is meant. All frames have one of each kind, in either order."""
+    """Two nouns, *it*, and why: say at *it* which noun is meant. One noun is of each kind, in either order."""
 
     words = len(WORDS)
     classes = len(WORDS)
