@@ -13,14 +13,15 @@ from regard.show.labels import labelling, traces
 from regard.show.system import picture
 from regard.tasks.label_measures import looks
 from regard.tasks.labelling import Labelling, Sizes
-from regard.tasks.problems import LABELS
+from regard.tasks.odd_pictures import Drawings
+from regard.tasks.problems import problem_of
 
 
 def task_of(name: str, ponders: bool = False) -> Labelling:
     small = {"width": 16, "heads": 2, "feedforward": 16}
     settings = PonderingModel(**small, most=4, eager=-0.5) if ponders else LayersModel(**small)
     return Labelling(
-        LABELS[name], lambda problem: build_labeller(settings, problem.words, problem.features, problem.classes),
+        problem_of(name, Drawings(side=7)), lambda problem: build_labeller(settings, problem.words, problem.features, problem.classes, problem.side),
         Sizes(4, 4, rows=4), 1,
     )  # fmt: skip
 
@@ -38,7 +39,7 @@ def test_traces_are_what_was_watched_and_labelled():
         assert list(trace.keys) == list(trace.queries) == words
 
 
-@pytest.mark.parametrize("name", ["mirror", "copy", "referent", "odd", "max"])
+@pytest.mark.parametrize("name", ["mirror", "copy", "referent", "odd", "odd-picture", "max"])
 def test_every_problem_is_drawn(name, tmp_path):
     task = task_of(name)
     picture(task, task.build(), tmp_path / "one.png")

@@ -51,6 +51,23 @@ class Bags(nn.Module):
         return self.table(items).sum(-2) * self.scale  # type: ignore[no-any-return]
 
 
+class Pictures(nn.Module):
+    """An item is a picture: two convolutions, each halving it, and a map of what is left."""
+
+    def __init__(self, side: int, width: int, filters: int = 16) -> None:
+        super().__init__()
+        self.side, left = side, (side + 3) // 4
+        self.first = nn.Conv2d(1, filters, 3, stride=2, padding=1)
+        self.second = nn.Conv2d(filters, 2 * filters, 3, stride=2, padding=1)
+        self.out = nn.Linear(2 * filters * left**2, width)
+
+    def forward(self, items: Float[Tensor, "b n d"]) -> Rows:
+        """What there is to say of each."""
+        pictures = items.reshape(-1, 1, self.side, self.side)
+        seen = F.relu(self.second(F.relu(self.first(pictures))))
+        return self.out(seen.flatten(1)).view(*items.shape[:2], -1)  # type: ignore[no-any-return]
+
+
 class Classes(nn.Module):
     """One of so many classes for each place that is asked."""
 
@@ -102,11 +119,15 @@ class Labeller(nn.Module):
         return Labelled(self.answers(found.states, asked), found)
 
 
-def build_labeller(settings: LabellerModel, words: int, features: int, classes: int) -> Labeller:
-    """The model a recipe describes, for items of so many words or features, and so many classes (0: a choice)."""
+def build_labeller(settings: LabellerModel, words: int, features: int, classes: int, side: int = 0) -> Labeller:
+    """The model a recipe describes, for items of so many words or features, and so many classes (0: a choice).
+
+    With a `side`, features are the pixels of pictures.
+    """
     width = settings.width
     dropout = 0.0 if isinstance(settings, CellModel) else settings.dropout
-    inputs = Bags(words, width) if words else nn.Linear(features, width)
+    seen = Pictures(side, width) if side else nn.Linear(features, width)
+    inputs = Bags(words, width) if words else seen
     answers = Classes(width, classes, dropout) if classes else Choice(width, dropout)
     return Labeller(inputs, depth_of(settings), answers, dropout)
 

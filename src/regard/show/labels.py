@@ -18,6 +18,7 @@ from regard.show.draw import BLUE, FAINT, INK, ORANGE
 from regard.show.trace import Trace, of_look
 from regard.tasks.labelling import Labelling, answered
 from regard.tasks.labels import Drawn, LabelProblem
+from regard.tasks.odd_pictures import OddPicture
 from regard.tasks.rows import Again, Mirror
 from regard.tasks.sentences import NUMBER, Referent
 from regard.tasks.sets import Digits, OddOneOut
@@ -134,6 +135,23 @@ def _line_view(axes: Any, words: Sequence[str], asked: int, weights: np.ndarray)
     axes.axis("off")
 
 
+def odd_pictures(figure: Any, task: Labelling, model: Labeller) -> None:
+    """Rows of drawings, above each how likely it is the odd one; the right one in a frame."""
+    assert isinstance(task.problem, OddPicture)
+    drawn = _examples(task, 5)
+    chances = answered(model, drawn).scores.softmax(-1)[:, 0].numpy()
+    count, side = drawn.items.shape[1], task.problem.side
+    figure.set_size_inches(count, 6.5)
+    for row, axes in enumerate(figure.subplots(5, count)):
+        for place, one in enumerate(axes):
+            one.imshow(drawn.items[row, place].reshape(side, side), cmap="Greys", vmin=0, vmax=1)
+            right = place == drawn.right[row, 0]
+            one.set(xticks=[], yticks=[])
+            one.set_title(f"{100 * chances[row, place]:.0f} %", fontsize=9, color=ORANGE if right else FAINT)
+            for spine in one.spines.values():
+                spine.set(color=ORANGE if right else FAINT, linewidth=3 if right else 0.5)
+
+
 def odd(figure: Any, task: Labelling, model: Labeller) -> None:
     """How likely each item of a few sets is the odd one; the right one in colour."""
     drawn = _examples(task, 4)
@@ -169,5 +187,6 @@ VIEWS: dict[type[LabelProblem], Callable[[Any, Labelling, Labeller], None]] = {
     Again: maps,
     Referent: lines,
     OddOneOut: odd,
+    OddPicture: odd_pictures,
     Digits: question,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field
@@ -17,15 +18,35 @@ if TYPE_CHECKING:
     from regard.tasks.labels import LabelProblem
 
 ProblemName = Literal[
-    "mirror", "copy", "reverse", "sum", "parity", "max", "total", "different", "odd", "referent", "story"
+    "mirror",
+    "copy",
+    "reverse",
+    "sum",
+    "parity",
+    "max",
+    "total",
+    "different",
+    "odd",
+    "referent",
+    "story",
+    "odd-picture",
 ]
 
 
 class LabelData(Data):
     """Rows and sets, drawn from a seed, with exact answers."""
 
+    trained_on: ClassVar[frozenset[str]] = frozenset({"characters"})
+    held_out: ClassVar[frozenset[str]] = frozenset({"test_characters"})
+
     problem: ProblemName = "mirror"
     """What is asked."""
+    characters: Path | None = None
+    """Drawings to learn from, as Omniglot's .npz; without it, they are made of random strokes."""
+    test_characters: Path | None = None
+    """Drawings of other alphabets to be measured by."""
+    side: int = Field(15, ge=5, le=105)
+    """Pixels a side that drawings are averaged down to; a divisor of 105 does it exactly."""
     smallest: int = Field(16, ge=1, le=1000)
     """The fewest items ..."""
     largest: int = Field(16, ge=1, le=1000)
@@ -61,15 +82,17 @@ class LabelRecipe(Recipe):
 
     def problem(self) -> LabelProblem:
         """The problem that is named."""
-        from regard.tasks.problems import LABELS
+        from regard.tasks.odd_pictures import Drawings
+        from regard.tasks.problems import problem_of
 
-        return LABELS[self.data.problem]
+        data = self.data
+        return problem_of(data.problem, Drawings(data.characters, data.test_characters, data.side))
 
     def build(self, problem: LabelProblem) -> Labeller:
         """A fresh model for it."""
         from regard.models.labeller import build_labeller
 
-        return build_labeller(self.model, problem.words, problem.features, problem.classes)
+        return build_labeller(self.model, problem.words, problem.features, problem.classes, problem.side)
 
     def complete(self) -> Self:
         data, problem = self.data, self.problem()
@@ -81,4 +104,6 @@ class LabelRecipe(Recipe):
         return self
 
     def learned_from(self, ready: Mapping[str, Any]) -> str:
-        return f"generated examples ({self.data.problem}) of size {self.data.smallest} to {self.data.largest}"
+        data = self.data
+        where = "generated examples" if data.characters is None else f"sets of drawings of {data.characters.name}"
+        return f"{where} ({data.problem}) of size {data.smallest} to {data.largest}"

@@ -13,6 +13,7 @@ from regard.attend.watch import watch
 from regard.models.labeller import Labeller
 from regard.tasks.labelling import HELD_OUT, Labelling, Measure, Scores, answered, scored
 from regard.tasks.labels import Drawn, LabelProblem
+from regard.tasks.odd_pictures import OddPicture
 from regard.tasks.rows import Mirror, Parity, Sum
 from regard.tasks.sentences import Referent
 from regard.tasks.sets import Digits, OddOneOut, farthest
@@ -71,11 +72,13 @@ def shuffled(problem: LabelProblem, drawn: Drawn) -> tuple[Drawn, np.ndarray]:
 def others_guess(task: Labelling, model: Labeller) -> dict[str, Scores]:
     """What one would say who has learned nothing, and what nobody can be better than."""
     problem, found = task.problem, {}
-    assert isinstance(problem, OddOneOut)
+    guesses = {"farthest from the mean": farthest}
+    if isinstance(problem, OddOneOut):
+        guesses["best possible"] = problem.best
     for size in task.sizes.measured:
         drawn = held_out(task, size, task.sizes.held_out_rows)
-        plain, best = (float((of(drawn.items) == drawn.right[:, 0]).mean()) for of in (farthest, problem.best))
-        found[f"size={size}"] = {"farthest from the mean": plain, "best possible": best}
+        right = {name: guess(drawn.items) == drawn.right[:, 0] for name, guess in guesses.items()}
+        found[f"size={size}"] = {name: float(hits.mean()) for name, hits in right.items()}
     return found
 
 
@@ -156,6 +159,7 @@ MEASURES: dict[type[LabelProblem], Sequence[Measure]] = {
     Mirror: (opposite,),
     Digits: (in_any_order,),
     OddOneOut: (others_guess, in_any_order),
+    OddPicture: (others_guess, in_any_order),
     Referent: (without_the_reason, moves),
     Story: (by_hardness,),
     Sum: (by_hardness,),

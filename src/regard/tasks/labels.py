@@ -41,6 +41,8 @@ class LabelProblem(ABC):
     """How many words there are; 0 is none of them. Without words, items are features."""
     features: ClassVar[int] = 0
     """How many numbers an item is, where it is no words."""
+    side: ClassVar[int] = 0
+    """Pixels a side, where these numbers are a picture's."""
     classes: ClassVar[int] = 0
     """How many answers there are; 0: the answer is one of the places that are asked."""
     ordered: ClassVar[bool] = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from regard.tasks.labels import LabelProblem
+from regard.tasks.odd_pictures import Drawings, OddPicture
 from regard.tasks.rows import Again, Mirror, Parity, Sum
 from regard.tasks.sentences import Referent
 from regard.tasks.sets import Digits, OddOneOut, different, largest, total
@@ -21,3 +22,8 @@ LABELS: dict[str, LabelProblem] = {
     "referent": Referent(),
     "story": Story(),
 }
+
+
+def problem_of(name: str, drawings: Drawings) -> LabelProblem:
+    """The problem of that name; one is about drawings."""
+    return OddPicture(drawings) if name == "odd-picture" else LABELS[name]
