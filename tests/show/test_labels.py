@@ -7,12 +7,13 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
-from regard.models.labeller import build_labeller
+from regard.models.labeller import Labeller, build_labeller
 from regard.models.labeller_settings import LayersModel, PonderingModel
 from regard.show.labels import labelling, traces
 from regard.show.system import picture
 from regard.tasks.label_measures import looks
 from regard.tasks.labelling import Labelling, Sizes
+from regard.tasks.labels import LabelProblem
 from regard.tasks.odd_pictures import Drawings
 from regard.tasks.problems import problem_of
 
@@ -20,10 +21,11 @@ from regard.tasks.problems import problem_of
 def task_of(name: str, ponders: bool = False) -> Labelling:
     small = {"width": 16, "heads": 2, "feedforward": 16}
     settings = PonderingModel(**small, most=4, eager=-0.5) if ponders else LayersModel(**small)
-    return Labelling(
-        problem_of(name, Drawings(side=7)), lambda problem: build_labeller(settings, problem.words, problem.features, problem.classes, problem.side),
-        Sizes(4, 4, rows=4), 1,
-    )  # fmt: skip
+
+    def build(problem: LabelProblem) -> Labeller:
+        return build_labeller(settings, problem.words, problem.features, problem.classes, problem.side)
+
+    return Labelling(problem_of(name, Drawings(side=7)), build, Sizes(4, 4, rows=4), 1)
 
 
 def test_traces_are_what_was_watched_and_labelled():
