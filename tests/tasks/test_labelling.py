@@ -85,7 +85,9 @@ def test_scores_are_counted():
     drawn = Drawn(np.zeros((2, 3, 1), int), np.array([[0, 1], [0, 1]]), np.array([[1, 2], [3, 4]]))
     said = np.array([[1, 2], [3, 0]])
     found = scored(Knows(said, np.array([[1, 2, 3], [4, 4, 4]]), 5), drawn)
-    assert found == {"right": 0.75, "exact": 0.5, "steps": 3.0}
+    assert (found["right"], found["exact"], found["steps"]) == (0.75, 0.5, 3.0)
+    wrong, right = (-np.log(np.exp([x, 1 - x])[0] / (4 * 1 + np.e)) for x in (0, 1))
+    assert found["loss"] == pytest.approx((3 * right + wrong) / 4)
 
 
 def test_steps_are_told_by_hardness():
@@ -147,7 +149,7 @@ def test_the_look_of_it_is_read_from_the_last_layer():
     figures = moves(task, model)["pairs"]
     assert 0 <= figures["moves"] <= 1
     assert 0 <= figures["rests on the right one"] <= 1
-    assert without_the_reason(task, model)["without the reason"].keys() == {"right", "exact", "steps"}
+    assert without_the_reason(task, model)["without the reason"].keys() == {"right", "exact", "loss", "steps"}
 
 
 def test_answers_can_be_read():

@@ -34,7 +34,7 @@ from regard.studies.trial import (
 )
 from regard.systems.labelling import LabelRecipe
 from regard.systems.system import Here
-from regard.tasks.labelling import HELD_OUT, Labelling
+from regard.tasks.labelling import Labelling, scored
 from regard.train.fit import Fit, seed_of
 from regard.train.optimise import optimiser
 from regard.train.progress import Progress
@@ -85,7 +85,8 @@ def recipe_of(name: str, seed: int, steps: int, options: Sequence[str] = ()) -> 
 @torch.no_grad()
 def by_length(run: Run, count: int) -> dict[int, float]:
     """The share of right digits at every size that is measured."""
-    return {size: run.task.scores(run.model, size, count, HELD_OUT)["right"] for size in run.task.sizes.measured}
+    sizes = run.task.sizes.measured
+    return {size: scored(run.model, run.task.held_out(size, count))["right"] for size in sizes}
 
 
 def rivals(seeds: int, steps: int, count: int) -> dict[str, Any]:

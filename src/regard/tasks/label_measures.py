@@ -30,16 +30,11 @@ def looks(model: Labeller, drawn: Drawn) -> list[Float[Tensor, "b h n n"]]:
     return [one.weights for one in seen]
 
 
-def held_out(task: Labelling, size: int, count: int = COUNT) -> Drawn:
-    """Examples that nothing was chosen by."""
-    return task.problem.held_out(np.random.default_rng((HELD_OUT, size)), count, size)
-
-
 def opposite(task: Labelling, model: Labeller) -> dict[str, Scores]:
     """How much of each place's look goes to the place as far from the other end: the mass on the anti-diagonal."""
     found = {}
     for size in task.sizes.measured:
-        weights = looks(model, held_out(task, size))[-1]
+        weights = looks(model, task.held_out(size, COUNT))[-1]
         mass = weights.flip(-1).diagonal(dim1=-2, dim2=-1)
         found[f"size={size}"] = {"anti-diagonal": float(mass.mean())}
     return found
@@ -49,7 +44,7 @@ def in_any_order(task: Labelling, model: Labeller) -> dict[str, Scores]:
     """By how much a probability changes when the items of a set change places: nothing, but for rounding."""
     found = {}
     for size in task.sizes.measured:
-        drawn = held_out(task, size)
+        drawn = task.held_out(size, COUNT)
         moved, order = shuffled(task.problem, drawn)
         before, after = (answered(model, some).scores.softmax(-1) for some in (drawn, moved))
         if not task.problem.classes:  # the answer is a place, and moves with it
@@ -76,7 +71,7 @@ def others_guess(task: Labelling, model: Labeller) -> dict[str, Scores]:
     if isinstance(problem, OddOneOut):
         guesses["best possible"] = problem.best
     for size in task.sizes.measured:
-        drawn = held_out(task, size, task.sizes.held_out_rows)
+        drawn = task.held_out(size)
         right = {name: guess(drawn.items) == drawn.right[:, 0] for name, guess in guesses.items()}
         found[f"size={size}"] = {name: float(hits.mean()) for name, hits in right.items()}
     return found
@@ -85,7 +80,7 @@ def others_guess(task: Labelling, model: Labeller) -> dict[str, Scores]:
 def without_the_reason(task: Labelling, model: Labeller) -> dict[str, Scores]:
     """The same sentences with the telling word masked: a coin is as good."""
     assert isinstance(task.problem, Referent)
-    drawn = task.problem.masked(held_out(task, task.sizes.largest, task.sizes.held_out_rows))
+    drawn = task.problem.masked(task.held_out(task.sizes.largest))
     return {"without the reason": scored(model, drawn)}
 
 
@@ -124,7 +119,7 @@ def look_of_it(model: Labeller, drawn: Drawn, nouns: np.ndarray) -> np.ndarray:
 
 def by_hardness(task: Labelling, model: Labeller) -> dict[str, Scores]:
     """Right answers and steps of thought where they are asked, by hardness; and how these go together."""
-    drawn = held_out(task, task.sizes.largest, task.sizes.held_out_rows)
+    drawn = task.held_out(task.sizes.largest)
     assert drawn.hard is not None
     found = answered(model, drawn)
     right = found.scores.argmax(-1).numpy() == drawn.right

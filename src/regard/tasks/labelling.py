@@ -67,8 +67,6 @@ Measure = Callable[["Labelling", Labeller], Mapping[str, Scores]]
 class Labelling(Task):
     """Learn the answers of a problem; fresh examples every epoch. `price` is what a step of thought costs (τ)."""
 
-    best_by, best_is_highest = "right", True
-
     def __init__(
         self, problem: LabelProblem, build: Callable[[LabelProblem], Labeller], sizes: Sizes, seed: int,
         price: float = 0.0, measures: Sequence[Measure] = (),
@@ -120,34 +118,32 @@ class Labelling(Task):
         return f"batch {which.batch} of epoch {which.epoch}, examples {which.first} to {which.after - 1}"
 
     def measure(self, model: nn.Module) -> dict[str, float]:
-        """The smallest, a middle and the largest size that are trained on."""
+        """Fresh examples of the kind that is trained on: the smallest, a middle and the largest size."""
         sizes = sorted({self.sizes.smallest, (self.sizes.smallest + self.sizes.largest) // 2, self.sizes.largest})
-        found = [self.scores(cast(Labeller, model), size, 256, HELD_OUT + 1) for size in sizes]
+        drawn = [self.problem.draw(np.random.default_rng((HELD_OUT + 1, size)), 256, size) for size in sizes]
+        found = [scored(cast(Labeller, model), some) for some in drawn]
         return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
 
     def final(self, model: nn.Module) -> dict[str, dict[str, float]]:
         """Every size, and what is measured of this problem besides."""
-        labeller, count = cast(Labeller, model), self.sizes.held_out_rows
-        found = {f"size={size}": self.scores(labeller, size, count, HELD_OUT) for size in self.sizes.measured}
+        labeller = cast(Labeller, model)
+        found = {f"size={size}": scored(labeller, self.held_out(size)) for size in self.sizes.measured}
         for measure in self.measures:
             for name, figures in measure(self, labeller).items():
                 found[name] = found.get(name, {}) | figures
         return found
 
-    def scores(self, model: Labeller, size: int, count: int, seed: int) -> dict[str, float]:
-        """The share of right answers, that of examples with no wrong one, and mean steps of thought at a place."""
-        return scored(model, self.problem.held_out(np.random.default_rng((seed, size)), count, size))
+    def held_out(self, size: int, count: int | None = None) -> Drawn:
+        """Examples that nothing was chosen by; as many as are tested at the end, unless said."""
+        return self.problem.held_out(np.random.default_rng((HELD_OUT, size)), count or self.sizes.held_out_rows, size)
 
     def samples(self, model: nn.Module) -> str:
         drawn = self.problem.held_out(np.random.default_rng(HELD_OUT - 1), 4, self.sizes.largest)
         said = answered(cast(Labeller, model), drawn).scores.argmax(-1).numpy()
         lines = []
         for items, right, ours in zip(drawn.items, drawn.right, said, strict=True):
-            shown, wanted, found = (
-                self.problem.told(items),
-                *([self.problem.answer(x) for x in y] for y in (right, ours)),
-            )
-            lines.append(f"{' '.join(shown)}\n  = {' '.join(wanted)}\n  > {' '.join(found)}\n")
+            wanted, found = (" ".join(map(self.problem.answer, labels)) for labels in (right, ours))
+            lines.append(f"{' '.join(self.problem.told(items))}\n  = {wanted}\n  > {found}\n")
         return "".join(lines)
 
 
@@ -165,16 +161,15 @@ def answered(model: Labeller, drawn: Drawn) -> Labelled:
 
 
 def scored(model: Labeller, drawn: Drawn, at_once: int = 250) -> dict[str, float]:
-    """What it comes to, a part of the examples at a time."""
-    right, exact, steps = [], [], []
+    """Shares of right answers and of examples with no wrong one, surprise, and mean steps of thought at a place."""
+    found: dict[str, list[np.ndarray]] = {"right": [], "exact": [], "loss": [], "steps": []}
     for first in range(0, len(drawn.items), at_once):
         part = drawn.some(first, first + at_once)
-        found = answered(model, part)
-        hits = found.scores.argmax(-1).numpy() == part.right
-        right.append(hits.mean(1))
-        exact.append(hits.all(1))
-        steps.append(found.pondered.steps.mean(1).numpy())
-    return {
-        name: float(np.concatenate(parts).mean())
-        for name, parts in (("right", right), ("exact", exact), ("steps", steps))
-    }
+        said = answered(model, part)
+        hits = said.scores.argmax(-1).numpy() == part.right
+        right = torch.from_numpy(part.right)
+        surprise = F.cross_entropy(said.scores.transpose(1, 2), right, reduction="none")
+        every = (hits.mean(1), hits.all(1), surprise.mean(1).numpy(), said.pondered.steps.mean(1).numpy())
+        for kept, values in zip(found.values(), every, strict=True):
+            kept.append(values)
+    return {name: float(np.concatenate(parts).mean()) for name, parts in found.items()}
