@@ -53,7 +53,7 @@ def test_the_loss_is_surprise_and_what_thought_costs():
 
 
 def test_parts_of_a_batch_sum_to_it():
-    task = task_of("reverse", "--model.heads", "1")
+    task = task_of("reverse")
     model, which = model_of(task), task.batches(0)[3]
     whole = task.loss(model, task.load(which), "model").total
     parts = [task.loss(model, task.load(part), "model").total for part in task.split(which, 3)]
@@ -62,7 +62,7 @@ def test_parts_of_a_batch_sum_to_it():
 
 
 def test_places_are_shifted_in_training_alone():
-    shifted = task_of("reverse", "--model.heads", "1", "--data.shift", "30")
+    shifted = task_of("reverse", "--data.shift", "30")
     assert len({shifted.load(which).at for which in shifted.batches(0)[:20]}) > 5
 
 
@@ -110,7 +110,7 @@ def test_rank_correlation_by_hand():
 
 
 def test_the_mass_of_the_anti_diagonal_is_what_is_seen_there():
-    task = task_of("reverse", "--model.heads", "1", "--data.smallest", "5", "--data.largest", "5")
+    task = task_of("reverse", "--data.smallest", "5", "--data.largest", "5")
     model = model_of(task)
     weights = looks(model, task.problem.held_out(np.random.default_rng((2**31, 5)), 500, 5))[-1].numpy()
     by_hand = np.mean([weights[:, :, place, 4 - place] for place in range(5)])
