@@ -146,6 +146,7 @@ def test_a_fixed_number_of_steps_is_the_last_state():
 
 
 @pytest.mark.parametrize("kind", list(CELLS))
+@torch.no_grad()
 def test_a_cell_ponders_each_input_from_the_mixed_state(kind):
     torch.manual_seed(2)
     cell = CELLS[kind](4, 5)

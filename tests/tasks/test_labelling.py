@@ -109,6 +109,7 @@ def test_rank_correlation_by_hand():
     assert rank_correlation(np.arange(4), np.ones(4)) == 0
 
 
+@torch.no_grad()
 def test_the_mass_of_the_anti_diagonal_is_what_is_seen_there():
     task = task_of("reverse", "--data.smallest", "5", "--data.largest", "5")
     model = model_of(task)
@@ -118,6 +119,7 @@ def test_the_mass_of_the_anti_diagonal_is_what_is_seen_there():
 
 
 @pytest.mark.parametrize("name", ["set-max", "odd-one-out"])
+@torch.no_grad()
 def test_sets_in_another_order_have_the_same_answer(name):
     task = task_of(name)
     model = model_of(task)
@@ -132,11 +134,13 @@ def test_sets_in_another_order_have_the_same_answer(name):
         assert np.array_equal(np.sort(moved.items, 1), np.sort(drawn.items, 1))
 
 
+@torch.no_grad()
 def test_order_changes_answers_where_places_are_known():
     task = task_of("set-max", "--model.places", "sinusoid")
     assert max(scores["changed by order"] for scores in in_any_order(task, model_of(task)).values()) > 1e-4
 
 
+@torch.no_grad()
 def test_the_look_of_it_is_read_from_the_last_layer():
     task = task_of("referent")
     model = model_of(task)

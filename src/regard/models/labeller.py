@@ -126,8 +126,7 @@ def build_labeller(settings: LabellerModel, words: int, features: int, classes: 
     """
     width = settings.width
     dropout = 0.0 if isinstance(settings, CellModel) else settings.dropout
-    seen = Pictures(side, width) if side else nn.Linear(features, width)
-    inputs = Bags(words, width) if words else seen
+    inputs = Bags(words, width) if words else Pictures(side, width) if side else nn.Linear(features, width)
     answers = Classes(width, classes, dropout) if classes else Choice(width, dropout)
     return Labeller(inputs, depth_of(settings), answers, dropout)
 
