@@ -32,6 +32,10 @@ SMALL = {
         *("--images.convolutions", "2", "--images.filters", "8", "--images.width", "8", "--model.width", "4"),
     ],
     "bandit": ["--data.rows", "8", "--data.held-out-rows", "50", "--data.pulls", "4", "--model.width", "4"],
+    "stories": [
+        *("--model.width", "16", "--model.feedforward", "16", "--model.most", "3", "--data.rows", "4"),
+        *("--data.held-out-rows", "10"),
+    ],
 }
 
 

@@ -14,9 +14,10 @@ from regard.models.copying import Copying
 from regard.models.pointer import Pointer
 from regard.models.turing import Machine
 from regard.show import copying as copies
-from regard.show import learning, points, tape
+from regard.show import labels, learning, points, tape
 from regard.tasks.copying import CopyingTask
 from regard.tasks.few_shot import Naming
+from regard.tasks.labelling import Labelling
 from regard.tasks.playing import Playing
 from regard.tasks.pointing import PointingTask
 from regard.tasks.reading import Reading
@@ -85,4 +86,5 @@ PICTURES: dict[type[Task], Callable[[Any, Any, nn.Module], None]] = {
     Reading: learning.read,
     Naming: learning.named,
     Playing: learning.played,
+    Labelling: labels.labelling,
 }

@@ -64,10 +64,13 @@ def _minutes(run: Path) -> float:
 def page(found: Mapping[str, Any]) -> str:
     """One run in Markdown."""
     scores: dict[str, dict[str, float]] = found["scores"]
-    papers, names = PAPERS.get(found["run"], {}), list(next(iter(scores.values())))
+    papers, names = (
+        PAPERS.get(found["run"], {}),
+        list(dict.fromkeys(name for some in scores.values() for name in some)),
+    )
     rows = ["| | " + " | ".join(names) + " | paper |", "|---" * (len(names) + 2) + "|"]
     for split, figures in scores.items():
-        cells = (f"{figures[name]:.4g}" for name in names)
+        cells = (f"{figures[name]:.4g}" if name in figures else "" for name in names)
         rows.append(f"| {split} | {' | '.join(cells)} | {papers.get(split, '')} |")
     facts = (
         f"{found['weights']:,} weights, best at step {found['step']:,}, {found['minutes']} min, seed {found['seed']}"

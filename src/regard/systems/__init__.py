@@ -18,6 +18,7 @@ SYSTEMS = {
     "reading": "reading:ReadingRecipe",
     "few-shot": "few_shot:FewShotRecipe",
     "bandit": "bandit:BanditRecipe",
+    "labelling": "labelling:LabelRecipe",
 }
 """The name of a task in a recipe, and where its settings are."""
 

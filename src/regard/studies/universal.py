@@ -1,0 +1,205 @@
+"""One layer again and again against layers of their own, at twice the length; and what thought costs.
+
+`python -m regard.studies.universal --to docs/results`. Both are given the same examples, steps and rate. The
+Transformer comes in two sizes: as wide, with weights for each layer, and with as many weights in all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from regard.models.labeller import Labeller
+from regard.recipe import load, with_overrides
+from regard.studies.trial import (
+    BLUE,
+    GREY,
+    ORANGE,
+    circumstances,
+    figure_of,
+    mean_of,
+    parser,
+    plain,
+    reached,
+    table,
+    write,
+)
+from regard.systems.labelling import LabelRecipe
+from regard.systems.system import Here
+from regard.tasks.labelling import Labelling, scored
+from regard.train.fit import Fit, seed_of
+from regard.train.optimise import optimiser
+from regard.train.progress import Progress
+
+RIVALS = {
+    "Universal Transformer": "universal-sum",
+    "Transformer, as deep and wide": "layers-sum",
+    "Transformer, as many weights": "layers-sum-small",
+}
+COLOURS = (ORANGE, BLUE, GREY)
+PRICES = (0.0, 0.01, 0.03, 0.1)
+PAPER = {"Universal Transformer": "0.34", "Transformer, as deep and wide": "0.07"}
+"""Dehghani et al. 2019, table 3: digits of sums at ten times the length, 400 for 40."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One model, trained: how many weights, how long it took, and what it can do."""
+
+    task: Labelling
+    model: Labeller
+    weights: int
+    seconds: float
+
+
+def trained(recipe: LabelRecipe) -> Run:
+    """A recipe's model, trained from its seed in one go."""
+    torch.manual_seed(seed_of(recipe.train.seed))
+    task = recipe.make(Here())
+    model = task.build()
+    fit = Fit(task, model, {"model": optimiser(list(model.parameters()), recipe.train)}, recipe.train, Progress())
+    start, updates = time.process_time(), fit.updates()
+    for _ in range(recipe.train.steps):
+        next(updates)
+    weights = sum(weight.numel() for weight in model.parameters())
+    return Run(task, model.eval(), weights, time.process_time() - start)
+
+
+def recipe_of(name: str, seed: int, steps: int, options: Sequence[str] = ()) -> LabelRecipe:
+    """A shipped recipe with another seed, and fewer steps where so many are wanted."""
+    found = load(name)
+    changed = ["--train.seed", str(seed), *(["--train.steps", str(steps)] if steps else []), *options]
+    recipe = with_overrides(found, changed)
+    assert isinstance(recipe, LabelRecipe)
+    return recipe
+
+
+@torch.no_grad()
+def by_length(run: Run, count: int) -> dict[int, float]:
+    """The share of right digits at every size that is measured."""
+    sizes = run.task.sizes.measured
+    return {size: scored(run.model, run.task.held_out(size, count))["right"] for size in sizes}
+
+
+def rivals(seeds: int, steps: int, count: int) -> dict[str, Any]:
+    """Every model, every seed: right digits by length."""
+    found: dict[str, Any] = {}
+    for name, recipe in RIVALS.items():
+        runs = [trained(recipe_of(recipe, seed, steps)) for seed in range(1, seeds + 1)]
+        lengths = [by_length(run, count) for run in runs]
+        found[name] = {
+            "recipe": recipe,
+            "weights": runs[0].weights,
+            "seconds": [round(run.seconds, 1) for run in runs],
+            "right": {str(size): [one[size] for one in lengths] for size in lengths[0]},
+        }
+        print(name, found[name]["right"], flush=True)
+    return found
+
+
+@torch.no_grad()
+def priced(steps: int) -> dict[str, Any]:
+    """What a price on thought does: mean steps, where a question is asked and everywhere, and right answers."""
+    found = {}
+    for price in PRICES:
+        run = trained(recipe_of("stories", 1, steps, ["--model.price", str(price)]))
+        found[str(price)] = run.task.final(run.model)
+        print(price, found[str(price)], flush=True)
+    return found
+
+
+def page(found: Mapping[str, Any], thought: Mapping[str, Any]) -> str:
+    """What was found, in Markdown."""
+    sizes = list(next(iter(found.values()))["right"])
+    rows: list[list[object]] = [
+        [
+            name,
+            f"{one['weights']:,}",
+            *(mean_of([100 * x for x in one["right"][size]]) for size in sizes),
+            PAPER.get(name, ""),
+        ]
+        for name, one in found.items()
+    ]
+    means = {name: 100 * float(np.mean(one["right"][sizes[-1]])) for name, one in found.items()}
+    ours, *theirs = means.values()
+    head = ["", "weights", *(f"n = {size}" for size in sizes), "paper, ten times the length"]
+    lines = [
+        "# One layer again and again, or layers of their own", "",
+        "Sums of two numbers, digit by digit, trained on up to 20; the share of right digits in %, by length.", "",
+        table(head, rows),
+        reached(f"points over the better Transformer at n = {sizes[-1]}", ours - max(theirs), 10), "",
+        "![by length](universal.png)", "", *_priced_page(thought),
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _priced_page(thought: Mapping[str, Any]) -> list[str]:
+    if not thought:
+        return []
+    names = [name for name in next(iter(thought.values())) if name.startswith("facts=")]
+    rows: list[list[object]] = []
+    for price, scores in thought.items():
+        steps = [f"{scores[name]['steps where asked']:.2f}" for name in names]
+        right = [f"{100 * scores[name]['right']:.1f}" for name in names]
+        correlation = f"{scores['steps and hardness']['rank correlation']:.2f}"
+        rows.append([price, *steps, *right, correlation])
+    head = [
+        "price τ",
+        *(f"steps, {name}" for name in names),
+        *(f"right %, {name}" for name in names),
+        "rank correlation",
+    ]
+    means = [float(np.mean([one[name]["steps where asked"] for name in names])) for one in thought.values()]
+    falls = all(a >= b for a, b in pairwise(means))
+    return [
+        "## What thought costs", "",
+        "Stories of one, two and three facts; steps at the question. Paper: 2.3, 3.1 and 3.8 steps.", "",
+        table(head, rows),
+        f"- a larger price lowers the mean number of steps ({', '.join(f'{m:.2f}' for m in means)}): "
+        f"{'reached' if falls else '**not reached**'}", "",
+    ]  # fmt: skip
+
+
+def drawn(found: Mapping[str, Any], file: Path) -> None:
+    """Right digits by length, a line for each model, a point for each seed."""
+    figure = figure_of(6.5, 4)
+    axes = figure.subplots()
+    for (name, one), colour in zip(found.items(), COLOURS, strict=True):
+        sizes = [int(size) for size in one["right"]]
+        rows = 100 * np.array(list(one["right"].values()))
+        axes.plot(sizes, rows.mean(1), color=colour, label=f"{name} ({one['weights']:,})")
+        for column in rows.T:
+            axes.plot(sizes, column, ".", color=colour)
+    axes.set(xlabel="digits", ylabel="right digits, %", ylim=(0, 102))
+    axes.axvline(20, color="#cccccc", linewidth=1, zorder=0)
+    axes.annotate(
+        "longest in training", (20, 3), fontsize=8, color="#888888", xytext=(4, 0), textcoords="offset points"
+    )
+    axes.legend(frameon=False, fontsize=8)
+    plain(axes)
+    figure.savefig(file, dpi=130)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train all, and write universal.json, universal.md and universal.png."""
+    asks: argparse.ArgumentParser = parser(__doc__ or "", steps=0, seeds=3)
+    asks.add_argument("--count", type=int, default=500)
+    asks.add_argument("--prices", type=int, default=1, help="0: leave out what thought costs")
+    given = asks.parse_args(arguments)
+    about = circumstances("universal", given)
+    found = rivals(given.seeds, given.steps, given.count)
+    thought = priced(given.steps) if given.prices else {}
+    write(given.to, "universal", about, {"rivals": found, "prices": thought}, page(found, thought))
+    drawn(found, given.to / "universal.png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""Rows of digits with an exact rule: reverse, copy, add, parity. NumPy only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from regard.tasks.labels import Drawn, LabelProblem, everywhere
+
+DIGITS = 10
+MARK, BLANK = DIGITS + 1, DIGITS + 2
+
+
+@dataclass(frozen=True)
+class Mirror(LabelProblem):
+    """Each place says the digit that stands as far from the other end. Lippe's tutorial 6, *reverse*."""
+
+    words = DIGITS + 1
+    classes = DIGITS
+
+    def draw(self, rng: np.random.Generator, count: int, size: int) -> Drawn:
+        digits = rng.integers(0, DIGITS, (count, size))
+        return Drawn(digits[..., None] + 1, everywhere(count, range(size)), digits[:, ::-1].copy())
+
+    def told(self, items: np.ndarray) -> Sequence[str]:
+        return [str(word - 1) for word in items[:, 0]]
+
+
+@dataclass(frozen=True)
+class Again(LabelProblem):
+    """Digits, a mark, and as many blanks: say there what was before the mark, from its beginning or from its end."""
+
+    backwards: bool = False
+
+    words = DIGITS + 3
+    classes = DIGITS
+
+    def draw(self, rng: np.random.Generator, count: int, size: int) -> Drawn:
+        digits = rng.integers(0, DIGITS, (count, size))
+        items = np.full((count, 2 * size + 1, 1), BLANK)
+        items[:, :size, 0], items[:, size] = digits + 1, MARK
+        right = digits[:, ::-1].copy() if self.backwards else digits
+        return Drawn(items, everywhere(count, range(size + 1, 2 * size + 1)), right)
+
+    def told(self, items: np.ndarray) -> Sequence[str]:
+        return [{MARK: "|", BLANK: "_"}.get(word, str(word - 1)) for word in items[:, 0].tolist()]
+
+
+@dataclass(frozen=True)
+class Sum(LabelProblem):
+    """Two numbers below each other, a column at each place, and a mark after the last: say the digits of their sum.
+
+    `nines` of the columns add up to nine: they hand on a carry that comes from afar. How hard a digit is, is how far
+    away the column stands that decides whether it gets a carry.
+    """
+
+    nines: float = 0.9
+
+    words = 2 * DIGITS + 2
+    classes = DIGITS
+    hardness = "carried"
+
+    def draw(self, rng: np.random.Generator, count: int, size: int) -> Drawn:
+        above = rng.integers(0, DIGITS, (count, size))
+        below = np.where(rng.random((count, size)) < self.nines, 9 - above, rng.integers(0, DIGITS, (count, size)))
+        right, hard = np.zeros_like(above), np.zeros_like(above)
+        carry, far = np.zeros(count, int), np.zeros(count, int)
+        for place in range(size - 1, -1, -1):
+            total = above[:, place] + below[:, place]
+            right[:, place], hard[:, place] = (total + carry) % DIGITS, far
+            far = np.where(total == 9, far + 1, 1)
+            carry = (total + carry) // DIGITS
+        columns = np.stack((above + 1, below + 1 + DIGITS), -1)
+        mark = np.tile([self.words - 1, 0], (count, 1, 1))
+        return Drawn(np.concatenate((columns, mark), 1), everywhere(count, range(size)), right, hard)
+
+    def told(self, items: np.ndarray) -> Sequence[str]:
+        return [f"{above - 1}+{below - 1 - DIGITS}" if below else "=" for above, below in items.tolist()]
+
+
+@dataclass(frozen=True)
+class Parity(LabelProblem):
+    """Whether the number of ones among so many numbers, all shown at once, is odd. Graves 2016, 3.1.
+
+    The first few are 1 or -1, the others 0; how many those are is how hard it is.
+    """
+
+    bits: int = 16
+
+    classes = 2
+    hardness = "bits"
+
+    @property
+    def features(self) -> int:  # type: ignore[override]
+        return self.bits
+
+    def draw(self, rng: np.random.Generator, count: int, size: int) -> Drawn:
+        """`size` is the most numbers that are not 0."""
+        used = rng.integers(1, min(size, self.bits) + 1, count)
+        signs = rng.choice([-1.0, 1.0], (count, self.bits))
+        shown = signs * (np.arange(self.bits) < used[:, None])
+        odd = (shown > 0).sum(1) % 2
+        return Drawn(shown[:, None].astype(np.float32), everywhere(count, [0]), odd[:, None], used[:, None])
+
+    def told(self, items: np.ndarray) -> Sequence[str]:
+        return ["".join("-.+"[int(bit) + 1] for bit in items[0])]
