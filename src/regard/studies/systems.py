@@ -1,6 +1,6 @@
 """Finished runs of any system as a table, beside what their papers report, with a picture of each.
 
-`python -m regard.studies.systems --to docs/results RUN ...`; a run is made by `regard train NAME --run RUN`.
+`regard study systems --to docs/results RUN ...`; a run is made by `regard train NAME --run RUN`.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def page(found: Mapping[str, Any]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read runs, write systems.json, systems.md and a picture of each; what is known of other runs stays."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser("regard study systems", description=__doc__)
     parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--to", type=Path, default=Path("docs/results"))
     given = parser.parse_args(arguments)
