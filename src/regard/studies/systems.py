@@ -29,6 +29,11 @@ PAPERS: dict[str, dict[str, str]] = {
     "ntm-ngrams": {"size=200": "133 to 134 bits; the optimum is 131 to 132"},
     "lstm-ngrams": {"size=200": "137 bits"},
     "ntm-recall": {"size=15": "below 1 bit"},
+    "cmudict": {"test": "5.45 % errors, 23.55 % wrong (Yao & Zweig 2015, bi-LSTM; another split)"},
+    **{
+        f"inflection-{language}": {"test": f"{exact} % exact (Kann & Schütze 2016, five models; the test set)"}
+        for language, exact in (("german", 95.80), ("finnish", 96.80), ("spanish", 98.84), ("turkish", 98.93))
+    },
 }
 
 
