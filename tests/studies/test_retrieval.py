@@ -12,7 +12,9 @@ from regard.studies.grid import run
 def test_titles_are_different_and_alike_ones_have_alike_keys():
     told = retrieval.titles(1)
     assert len(set(told)) == len(told) == retrieval.STORED
-    one, near, far = retrieval.vectors(["old man sang in the yard", "old man sang in the attic", "tall bird slept"], 1)
+    one, near, far = retrieval.vectors(
+        ["old man sang in the yard", "old man sang in the attic", "tall bird slept"], 1
+    )
     assert one @ near > 0.5 > one @ far
     assert torch.linalg.norm(one) == pytest.approx(1.0)
 

@@ -31,7 +31,7 @@ def test_a_distance_is_the_fewest_edits(one: str, other: str) -> None:
 
 
 def test_words_and_characters_are_counted_as_they_are_spelt() -> None:
-    assert distance("AA B".split(), "B".split()) == 1
+    assert distance(["AA", "B"], ["B"]) == 1
     found = Edits(by_word=True).scores(["ab"], ["AA B K"], ["AA P"])
     assert found == {"exact": 0.0, "wrong": 1.0, "errors": 1.0, "distance": 2.0}
     assert Edits(by_word=False).scores(["ab"], ["abc"], ["abd"])["errors"] == pytest.approx(1 / 3)

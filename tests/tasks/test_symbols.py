@@ -30,7 +30,9 @@ def test_answers_and_links_are_right(name):
         assert sentence.target.tolist() == ANSWERS[name](sentence)
         assert sentence.source[sentence.links].tolist() == sentence.target.tolist()
         assert 10 <= len(sentence.source) <= 20
-        assert FIRST <= sentence.source.min() <= sentence.source.max() < RULES[name].vocabulary == FIRST + 1 + ALPHABET
+        assert (
+            FIRST <= sentence.source.min() <= sentence.source.max() < RULES[name].vocabulary == FIRST + 1 + ALPHABET
+        )
 
 
 def test_what_is_looked_up_stands_anywhere():

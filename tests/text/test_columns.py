@@ -36,5 +36,5 @@ def test_a_column_too_few_is_told_with_its_line(tmp_path):
 
 
 def test_an_empty_file_is_refused(tmp_path):
-    with pytest.raises(BadText, match="there is no line. Give a file with one pronunciation a line"):
+    with pytest.raises(BadText, match=r"there is no line\. Give a file with one pronunciation a line"):
         Table(written(tmp_path), "pronunciations").counted()

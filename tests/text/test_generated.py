@@ -33,7 +33,8 @@ def test_answers_are_what_python_says():
 
 
 def test_the_last_fact_counts():
-    text = "anna went to the attic . ben took the cup . anna took the map . anna went to the yard . carla took the cup . "
+    text = "anna went to the attic . ben took the cup . anna took the map . "
+    text += "anna went to the yard . carla took the cup . "
     assert questions.answer(text + "where is anna ?") == "yard"
     assert questions.answer(text + "who has the cup ?") == "carla"
     assert questions.answer("ben took the cup . who has the cup ?") == "ben"

@@ -32,5 +32,7 @@ def _listed() -> int:
         table.add_row(name, Text(about))
     console = Console()
     console.print(table)
-    console.print("\n`regard study NAME` runs one and writes table, numbers and figure; `--help` behind it has its options.")
+    console.print(
+        "\n`regard study NAME` runs one and writes table, numbers and figure; `--help` behind it has its options."
+    )
     return 0

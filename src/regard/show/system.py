@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from regard.models.pointer import Pointer
-from regard.models.turing import Machine
 from regard.models.seq2seq import Seq2Seq
+from regard.models.turing import Machine
 from regard.show import matrix, points, tape
 from regard.tasks.pointing import PointingTask
 from regard.tasks.taping import Taping, shown

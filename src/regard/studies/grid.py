@@ -1,7 +1,7 @@
 """A grid of settings times seeds: every cell measured once and kept, then a table, numbers and a figure.
 
-A study that is stopped goes on where it was: a cell that stands in its file with the same steps and the same `version`
-of the study is not measured again.
+A study that is stopped goes on where it was: a cell that stands in its file with the same steps and `version` of the
+study is not measured again.
 """
 
 from __future__ import annotations

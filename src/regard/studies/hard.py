@@ -1,8 +1,8 @@
 """Hard attention against soft: the same objective, one by its gradient, the other by drawing and being rewarded.
 
-Xu et al. 2015: soft attention reads the mean of what there is, hard attention one place, drawn. With a linear read-out
-both have the same expected reward, so the gradient of one is what the other's is on average. `regard study hard --to
-docs/results` compares them on a one-layer problem, and how noisy the estimate is with and without a baseline.
+Xu et al. 2015: soft attention reads the mean of what there is, hard attention one place, drawn. With a linear
+read-out both have the same expected reward, so the gradient of one is what the other's is on average. `regard study
+hard --to docs/results` compares them on a one-layer problem, and how noisy the estimate is with and without a baseline.
 """
 
 from __future__ import annotations

@@ -74,7 +74,9 @@ def measured(at: At, seed: int, steps: int) -> Measured:
 def _ranked(weights: Float[Tensor, " n"], names: Sequence[str]) -> list[tuple[str, float]]:
     """The best of a search, as such lists are shown."""
     best = weights.topk(BEST)
-    return [(names[at], round(value, 4)) for at, value in zip(best.indices.tolist(), best.values.tolist(), strict=True)]
+    return [
+        (names[at], round(value, 4)) for at, value in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    ]
 
 
 def goals(found: Found) -> list[str]:
@@ -95,8 +97,12 @@ def draw(found: Found, path: Path) -> None:
     for name, label, ink in (("agree", "as the nearest key's", trial.BLUE), ("recall", "as asked for", trial.ORANGE)):
         values = [100 * found.mean(name, strength=strength) for strength in strengths]
         axes[0].plot([float(s) for s in strengths], values, ".-", color=ink, label=label)
-    axes[0].axhline(100 * found.mean("nearest"), color=trial.GREY, linestyle=":", label="exact nearest key is asked for")
-    axes[0].set(xscale="log", xlabel="strength β", ylabel="% of questions", title="The value that is read is the same")
+    axes[0].axhline(
+        100 * found.mean("nearest"), color=trial.GREY, linestyle=":", label="exact nearest key is asked for"
+    )
+    axes[0].set(
+        xscale="log", xlabel="strength β", ylabel="% of questions", title="The value that is read is the same"
+    )
     axes[0].legend(frameon=False, fontsize=7)
     for place, strength in enumerate(("5", "20", "100"), start=1):
         ranked = found.seen(strength=strength)

@@ -9,7 +9,6 @@ from pydantic import Field
 
 from regard.settings import Data
 
-
 Spelling = Literal["bpe", "characters", "words", "tagged"]
 
 

@@ -55,9 +55,9 @@ class Reverse(Rule):
 
 @dataclass(frozen=True)
 class LookUp(Rule):
-    """Pairs of a key and a value, each value the key of another pair, then a key: say its value, the value's, and so on.
+    """Pairs of a key and a value, then a key: say its value, that value's value, and so on, `hops` of them.
 
-    Where the pairs stand is chance, so only contents tell where to look. `hops` values are asked for.
+    Each value is the key of another pair. Where pairs stand is chance, so only contents tell where to look.
     """
 
     hops: int = 3

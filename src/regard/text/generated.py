@@ -1,7 +1,7 @@
 """Text that is made on the spot, the same for everyone: which generators there are, and what each is asked for.
 
-A new one is a module here with `pairs(split, seed)` and `TESTS`, the names of what is scored at the end, and a line in
-`GENERATORS`.
+A new one is a module here with `pairs(split, seed)` and `TESTS`, the names of what is scored at the end, and a line
+in `GENERATORS`.
 """
 
 from __future__ import annotations

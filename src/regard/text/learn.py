@@ -67,7 +67,7 @@ def learn(texts: list[str], size: int) -> bytes:
 
 
 def spell(texts: list[str], size: int, whole: Callable[[str], bool]) -> bytes:
-    """A model whose pieces are not learned: these words as they stand, most frequent first, and all else by characters.
+    """A model whose pieces are not learned: these words as they stand, frequent ones first, and characters.
 
     A word keeps the space before it, and a space alone is a piece too, so that a word never seen can be spelt.
     """
@@ -76,7 +76,9 @@ def spell(texts: list[str], size: int, whole: Callable[[str], bool]) -> bytes:
     room = size - SPECIAL - 1 - len(kept)
     words = sorted(counts, key=lambda word: (-counts[word], word))[: max(0, room)]
     symbols = ["\u2581", *("\u2581" + word for word in words)]
-    return _trained(portions(texts, kept), size, model_type="char", hard_vocab_limit=False, user_defined_symbols=symbols)
+    return _trained(
+        portions(texts, kept), size, model_type="char", hard_vocab_limit=False, user_defined_symbols=symbols
+    )
 
 
 SPELLINGS: dict[str, Callable[[str], bool]] = {
