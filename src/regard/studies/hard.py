@@ -2,7 +2,8 @@
 
 Xu et al. 2015: soft attention reads the mean of what there is, hard attention one place, drawn. With a linear
 read-out both have the same expected reward, so the gradient of one is what the other's is on average. `regard study
-hard --to docs/results` compares them on a one-layer problem, and how noisy the estimate is with and without a baseline.
+hard --to docs/results` compares them on a one-layer problem, and how noisy the estimate is with a baseline and
+without.
 """
 
 from __future__ import annotations

@@ -186,10 +186,10 @@ STUDY = Study(
         f"A GRU of {WIDTH} units reads {LOW} to {HIGH} symbols, another speaks and looks at what was read with its "
         f"current state; only the score is changed. {{steps}} updates of {ROWS} fresh examples, then {TESTED} "
         "others, greedily; right is an answer that is right as a whole. *Copy* and *reverse* have each symbol once; "
-        "*look-up* has pairs in random order and three values to be found one after the other, each by the one before. "
-        "`perceptron`, which some tables list besides `additive`, is the same function; `linear concat` is the form "
-        "of the same tables that cannot work. `weights` are those of the score, `µs` a look of 20 queries at 20 keys "
-        "in 32 rows, `query` how far weights move from step to step (0: not at all)."
+        "*look-up* has pairs in random order and three values to be found one after the other, each by the one "
+        "before. `perceptron`, which some tables list besides `additive`, is the same function; `linear concat` is "
+        "the form of the same tables that cannot work. `weights` are those of the score, `µs` a look of 20 queries "
+        "at 20 keys in 32 rows, `query` how far weights move from step to step (0: not at all)."
     ),
     axes={"score": (*SCORES, NONE), "task": tuple(RULES)},
     steps=700,
