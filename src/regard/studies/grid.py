@@ -56,6 +56,8 @@ class Column:
     where: At = field(default_factory=dict)
     times: float = 1.0
     digits: int = 1
+    spread: bool = True
+    """Whether it differs by seed."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ class Study:
 
 def _told(found: Found, column: Column, at: At) -> str:
     values = [value * column.times for value in found.values(column.figure, {**at, **column.where})]
-    return mean_of(values, column.digits) if values else ""
+    return mean_of(values if column.spread else values[:1], column.digits) if values else ""
 
 
 def run(study: Study, arguments: Sequence[str] | None) -> None:

@@ -198,7 +198,7 @@ STUDY = Study(
     columns=(
         *(Column(f"{task}, exact %", "exact", {"task": task}, 100) for task in RULES),
         *(Column(f"{task} at 20", "longest", {"task": task}, 100) for task in RULES),
-        Column("weights", "weights", {"task": "copy"}, digits=0),
+        Column("weights", "weights", digits=0, spread=False),
         Column("µs", "µs", digits=0),
         Column("query", "query", digits=2),
     ),

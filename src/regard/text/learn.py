@@ -72,10 +72,10 @@ def spell(texts: list[str], size: int, whole: Callable[[str], bool]) -> bytes:
     A word keeps the space before it, and a space alone is a piece too, so that a word never seen can be spelt.
     """
     kept = alphabet(texts, size)
-    counts = Counter(word for text in texts for word in text.split(" ") if whole(word) and set(word) <= kept)
-    room = size - SPECIAL - 1 - len(kept)
-    words = sorted(counts, key=lambda word: (-counts[word], word))[: max(0, room)]
-    symbols = ["\u2581", *("\u2581" + word for word in words)]
+    counts = Counter(word for text in texts for word in text.split(" "))
+    ranked = sorted((word for word in counts if whole(word)), key=lambda word: (-counts[word], word))
+    room = max(0, size - SPECIAL - 1 - len(kept))
+    symbols = ["\u2581", *("\u2581" + word for word in ranked if set(word) <= kept)][: 1 + room]
     return _trained(
         portions(texts, kept), size, model_type="char", hard_vocab_limit=False, user_defined_symbols=symbols
     )
