@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Protocol, cast
@@ -88,6 +89,10 @@ Build = Callable[[int], Seq2Seq]
 """A fresh model for so many words."""
 
 
+def _built(settings: ModelSettings, words: int) -> Seq2Seq:
+    return build_model(settings, words, words)
+
+
 class ToyTranslation(Task):
     """Translate a toy language; fresh sentences every epoch."""
 
@@ -97,7 +102,7 @@ class ToyTranslation(Task):
         self, language: Sentences, model: ModelSettings | Build, low: int, high: int, rows: int = 64, seed: int = 1
     ) -> None:
         self.language, self.low, self.high, self.rows, self.seed = language, low, high, rows, seed
-        self.model: Build = model if callable(model) else lambda words: build_model(model, words, words)
+        self.model: Build = model if callable(model) else partial(_built, model)
 
     def prepare(self, folder: Path) -> None:
         """Nothing: sentences are made as they are needed."""
