@@ -77,6 +77,7 @@ COMMANDS = Group(
         "translate": Command("Translate lines from standard input to standard output.", "translate:translate"),
         "evaluate": Command("How good a model is: BLEU, chrF, TER, by length, against others.", "evaluate:evaluate"),
         "show": Command("What a model looks at, as a page of its own or as a figure.", "show:show"),
+        "study": OwnOptions("Claims put to the test: tables, numbers and figures.", "study:study"),
         "serve": Command("Answer requests, and the live page, on this machine.", "serve:serve"),
         "export": Command("A model in the form of another engine.", "export:export"),
         "import": Command("A model of another toolkit as a run folder.", "export:import_"),

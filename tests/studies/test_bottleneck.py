@@ -25,7 +25,7 @@ def test_it_writes_numbers_table_and_figure(tmp_path: Path, monkeypatch: pytest.
     ]  # fmt: skip
     page = (tmp_path / "bottleneck.md").read_text()
     assert "| bahdanau | 30 | 8 | 1 |" in page
-    assert "`python -m regard.studies.bottleneck --steps 2 --seeds 1 --widths 4`" in page
+    assert "`regard study bottleneck --steps 2 --seeds 1 --widths 4`" in page
     assert (tmp_path / "bottleneck.png").stat().st_size > 1000
 
 

@@ -25,7 +25,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "scaling.md"
 def test_the_page_is_the_one_made_now() -> None:
     page = PAGE.read_text(encoding="utf-8")
     made = scaling.tables()
-    assert filled(page, made) == page, "run python -m regard.studies.scaling --to docs"
+    assert filled(page, made) == page, "run regard study scaling --to docs"
     base, big = made["models"].splitlines()[2:4]
     assert 60e6 < _weights(base) < 66e6  # Vaswani et al. 2017, table 3: 65 and 213 million
     assert 209e6 < _weights(big) < 217e6

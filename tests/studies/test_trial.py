@@ -66,6 +66,6 @@ def test_what_is_written_says_how_it_was_made(tmp_path: Path) -> None:
     trial.write(tmp_path, "none", about, {"found": 1}, "# Title\n\nText.\n")
     numbers, page = json.loads((tmp_path / "none.json").read_text()), (tmp_path / "none.md").read_text()
     assert numbers["found"] == 1
-    assert numbers["command"] == "python -m regard.studies.none --steps 7 --seeds 1"
-    assert page.startswith("# Title\n\n- command: `python -m")
+    assert numbers["command"] == "regard study none --steps 7 --seeds 1"
+    assert page.startswith("# Title\n\n- command: `regard study")
     assert page.endswith("\n\nText.\n")

@@ -12,7 +12,7 @@ import torch
 from regard.models.sequence_settings import SnailModel
 from regard.tasks.bandits import best_possible, gittins, greedy, indices, known, played, thompson, ucb1
 from regard.tasks.playing import Playing, Trail, taught, told
-from regard.tasks.policy import reinforce, to_go
+from regard.tasks.policy import policy_loss, to_go
 from regard.tasks.sequence_settings import BanditData
 
 RNG = np.random.default_rng
@@ -113,7 +113,7 @@ def test_the_mean_of_the_estimate_is_the_exact_gradient():
     spreads = []
     for baseline in (0.0, 0.5):
         log_prob = scores.log_softmax(0)[arms]
-        (found,) = torch.autograd.grad(reinforce(log_prob, paid, baseline) / len(arms), scores)
+        (found,) = torch.autograd.grad(policy_loss(log_prob, paid, baseline) / len(arms), scores)
         assert torch.cosine_similarity(found, exact, 0) > 0.99
         torch.testing.assert_close(found, exact, atol=4e-3, rtol=0)
         spreads.append(float(((paid - baseline) ** 2).mean()))

@@ -175,3 +175,29 @@ def children(parent: int) -> list[int]:
 def alive(pid: int) -> bool:
     state = subprocess.run(["ps", "-o", "state=", "-p", str(pid)], capture_output=True, text=True).stdout.strip()
     return state not in ("", "Z")
+
+
+SPELT = {
+    "characters": (["ba na", "bb"] * 3, "ab na", ["\u2581", "a", "b", "\u2581", "n", "a"]),
+    "words": (["AA B", "B G AAA"] * 3, "AAA B AA", ["\u2581AAA", "\u2581B", "\u2581AA"]),
+    "tagged": (["lesen case=DAT", "rufen num=SG"] * 3, "fluss num=SG", [*"\u2581flu", "s", "s", "\u2581num=SG"]),
+}
+
+
+@pytest.mark.parametrize("spelling", SPELT)
+def test_pieces_may_be_characters_words_or_both(tmp_path: Path, spelling: str) -> None:
+    texts, text, wanted = SPELT[spelling]
+    pieces = Pieces.train(texts, 400, tmp_path / "p.model", spelling=spelling)
+    assert pieces.words(pieces.encode([text])[0]) == wanted
+    odd = ["", " ", "zé  B", "AAAA Q ", "\u2581x", "=", "a case=DATx", "<s> <0x41>", "\t"]
+    assert pieces.decode(pieces.encode(odd)) == odd
+    assert not {PAD, UNKNOWN, START, END} & {i for row in pieces.encode(odd) for i in row}
+    assert Pieces.load(tmp_path / "p.model").encode(odd) == pieces.encode(odd)
+
+
+def test_words_beyond_the_size_are_spelt(tmp_path: Path) -> None:
+    texts = [f"w{chr(97 + n % 26)}{chr(97 + n // 26)} often" for n in range(200)]
+    pieces = Pieces.train(texts, 320, tmp_path / "p.model", spelling="words")
+    assert len(pieces) <= 320
+    assert pieces.words(pieces.encode(["often"])[0]) == ["\u2581often"]
+    assert pieces.decode(pieces.encode(texts)) == texts

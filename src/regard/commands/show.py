@@ -152,11 +152,11 @@ def _page(translators: Sequence[Translator], runs: Sequence[Path], ask: Ask, out
 
 def _model(run: Path, name: str) -> dict[str, Any]:
     from regard.recipe import of_run
-    from regard.systems.translation import TranslationRecipe
+    from regard.systems.text import TextRecipe
     from regard.tasks.texts import languages
 
     recipe = of_run(run, trust_code=True)  # it is only read: the model was built already
-    assert isinstance(recipe, TranslationRecipe)
+    assert isinstance(recipe, TextRecipe)
     source, target = languages(recipe.data)
     return {"id": name, "name": name, "source": source, "target": target}
 

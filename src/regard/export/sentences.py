@@ -10,7 +10,7 @@ from pathlib import Path
 
 from regard.files import leads_out, plain_text
 from regard.recipe import located
-from regard.systems.translation import TranslationRecipe
+from regard.systems.text import TextRecipe
 from regard.tasks.settings import TextData
 from regard.tasks.texts import Pair, texts_of
 from regard.text.read import lines
@@ -46,7 +46,7 @@ def from_files(source: Path, reference: Path | None) -> Sentences:
     return Sentences(said, right, source.name)
 
 
-def of_run(run: Path, recipe: TranslationRecipe) -> Sentences | None:
+def of_run(run: Path, recipe: TextRecipe) -> Sentences | None:
     """The run's own: what it keeps, else what its recipe names and can be found; None where there is neither."""
     for name in HELD_OUT:
         path = run / "data" / f"{name}.jsonl"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,9 +12,10 @@ from torch import nn
 
 from regard.models.copying import Copying
 from regard.models.pointer import Pointer
+from regard.models.seq2seq import Seq2Seq
 from regard.models.turing import Machine
 from regard.show import copying as copies
-from regard.show import labels, learning, points, tape
+from regard.show import labels, learning, matrix, points, tape
 from regard.tasks.copying import CopyingTask
 from regard.tasks.few_shot import Naming
 from regard.tasks.labelling import Labelling
@@ -23,7 +24,11 @@ from regard.tasks.pointing import PointingTask
 from regard.tasks.reading import Reading
 from regard.tasks.taping import Taping, shown
 from regard.tasks.task import Task
+from regard.tasks.texts import Pair
+from regard.tasks.translation import Translation
 from regard.tasks.turing_machine import COPY, run
+from regard.translate.align import chosen
+from regard.translate.speaker import Speaker, place_of
 
 SEED = 7
 
@@ -79,6 +84,31 @@ def copying(figure: Any, task: CopyingTask, model: nn.Module) -> None:
     )
 
 
+def saying(figure: Any, task: Translation, model: nn.Module) -> None:
+    """What was looked at while each of three held-out texts was answered, and whether the answer is right."""
+    speaker = Speaker(cast(Seq2Seq, model), task.text.source, task.text.target)
+    some = _different(next(iter(task.text.tests.values()), task.text.valid))
+    texts = [source for _, source, _ in some]
+    places = [place_of(text, 0, len(text)) for text in texts]
+    said = [row[0] for row in speaker.say(texts, places, task.search, task.origin.data.longest)]
+    figure.set_size_inches(14, 5)
+    for axes, pair, spoken in zip(figure.subplots(1, len(some)), some, said, strict=True):
+        part = speaker.watched(spoken).part
+        right = part.text == pair[2]
+        axes.set_title(f"{pair[1]}\n{part.text}"[:160], fontsize=7, color="black" if right else points.BAD, wrap=True)
+        if part.attention is None:
+            axes.text(0.5, 0.5, "it does not look at the source", ha="center", va="center", color=points.GREY)
+            axes.set(xticks=[], yticks=[])
+        else:
+            matrix.matrix(axes, chosen(part.attention.numpy(), None, None), part.tokens, part.source_tokens)
+
+
+def _different(pairs: Sequence[Pair]) -> list[Pair]:
+    """Three texts among those of the upper half by length, spread evenly."""
+    ranked = sorted({pair[1]: pair for pair in pairs}.values(), key=lambda pair: len(pair[1]))
+    return [ranked[len(ranked) * place // 8] for place in (4, 5, 6)]
+
+
 PICTURES: dict[type[Task], Callable[[Any, Any, nn.Module], None]] = {
     PointingTask: pointing,
     Taping: taping,
@@ -87,4 +117,5 @@ PICTURES: dict[type[Task], Callable[[Any, Any, nn.Module], None]] = {
     Naming: learning.named,
     Playing: learning.played,
     Labelling: labels.labelling,
+    Translation: saying,
 }

@@ -1,6 +1,6 @@
 """Word alignments read from attention, measured where every link is known, and the pictures that papers show.
 
-`python -m regard.studies.alignment --to docs/results` trains a recurrent model (Bahdanau et al. 2015) and a
+`regard study alignment --to docs/results` trains a recurrent model (Bahdanau et al. 2015) and a
 Transformer on generated English and French, chooses layer and heads on 100 sentences with gold links, and measures
 the alignment error rate on 500 others. With `--run RUN` it also draws what a real translator looked at.
 """

@@ -1,6 +1,6 @@
 """The fixed-length bottleneck: how well a sentence is translated by its length, with and without attention.
 
-Bahdanau et al. 2015, figure 2, on a toy language whose every answer is known. `python -m regard.studies.bottleneck
+Bahdanau et al. 2015, figure 2, on a toy language whose every answer is known. `regard study bottleneck
 --to docs/results` trains GRU models with and without attention on short and on longer sentences, and tests them far
 beyond; then models without attention of other widths, as the width is all that such a model remembers a source by.
 """

@@ -1,6 +1,6 @@
 """A ladder of runs: their scores side by side, beside published ones, by length, as table and figure.
 
-`python -m regard.studies.ladder --to docs/results --name multi30k-de-en RUN ...`, from the lowest rung up. Each run
+`regard study ladder --to docs/results --name multi30k-de-en RUN ...`, from the lowest rung up. Each run
 has been trained by `regard train`; its test text is translated here once more, with its own search.
 """
 
@@ -135,7 +135,7 @@ def draw(rungs: Sequence[Rung], published: dict[str, float], path: Path) -> None
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read runs, write the ladder."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser("regard study ladder", description=__doc__)
     parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--to", type=Path, default=Path("docs/results"))
     parser.add_argument("--name", default="ladder")

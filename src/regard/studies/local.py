@@ -1,6 +1,6 @@
 """Local attention: do the windows find their place where the order of words drifts?
 
-Luong, Pham & Manning 2015, 3.2, on a toy language whose every link is known: `python -m regard.studies.local --to
+Luong, Pham & Manning 2015, 3.2, on a toy language whose every link is known: `regard study local --to
 docs/results` trains global attention, windows that stand at the target's own place (local-m) and windows whose place
 is predicted (local-p) alike. A filler after every few words lets target places run ahead of source places, and
 adjectives go behind their nouns.

@@ -1,6 +1,6 @@
 """Luong's ladder at toy size: no attention, global attention, input feeding, local attention.
 
-Luong, Pham & Manning 2015, table 1. `python -m regard.studies.luong --to docs/results` trains the rungs alike on a
+Luong, Pham & Manning 2015, table 1. `regard study luong --to docs/results` trains the rungs alike on a
 toy language of so few words that every source repeats some: to know which are said already is half the work. Then
 both ways to wire attention into a decoder, before the cell and after it, on the sentences of the bottleneck's study.
 """

@@ -1,6 +1,6 @@
 """Large runs worked out before anybody pays for them: data, memory by rank, operations, traffic and saves.
 
-`python -m regard.studies.scaling --to docs` counts the shipped recipes' models on tensors without contents and writes
+`regard study scaling --to docs` counts the shipped recipes' models on tensors without contents and writes
 the tables of scaling.md between its markers; what stands outside them is written by hand.
 """
 

@@ -79,7 +79,7 @@ def score(task: ToyTranslation, model: Seq2Seq, sentences: Sequence[Sentence]) -
 
 def parser(about: str, steps: int, seeds: int = 1) -> argparse.ArgumentParser:
     """What every toy study is asked with."""
-    found = argparse.ArgumentParser(description=about)
+    found = argparse.ArgumentParser("regard study NAME", description=about)
     found.add_argument("--to", type=Path, default=Path("docs/results"))
     found.add_argument("--steps", type=int, default=steps)
     found.add_argument("--seeds", type=int, default=seeds)
@@ -92,7 +92,7 @@ def circumstances(study: str, given: argparse.Namespace) -> dict[str, str | int]
     options = [(name, value) for name, value in vars(given).items() if name != "to"]
     spelt = [f"--{name} {' '.join(map(str, v)) if isinstance(v, list) else v}" for name, v in options]
     return {
-        "command": " ".join([f"python -m regard.studies.{study}", *spelt]),
+        "command": " ".join([f"regard study {study}", *spelt]),
         "commit": _commit(),
         "seeds": f"1 ... {given.seeds}" if given.seeds > 1 else "1",
         "threads": torch.get_num_threads(),

@@ -12,6 +12,7 @@ from regard.systems.system import Recipe
 
 SYSTEMS = {
     "translation": "translation:TranslationRecipe",
+    "transduction": "transduction:TransductionRecipe",
     "pointing": "pointing:PointingRecipe",
     "tape": "tape:TapeRecipe",
     "copying": "copying:CopyingRecipe",

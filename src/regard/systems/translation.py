@@ -1,77 +1,27 @@
-"""Translation: text in, text out."""
+"""Translation: from one language to another."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field
-
-from regard.models.settings import ModelSettings, TransformerModel
-from regard.search.settings import Search
-from regard.systems.system import Here, Recipe
-from regard.tasks.settings import TextData
+from regard.systems.text import TextRecipe
 
 if TYPE_CHECKING:
-    from regard.tasks.translation import Translation
+    from regard.tasks.measures import Measure
 
 
-class TranslationRecipe(Recipe):
+class TranslationRecipe(TextRecipe):
     """Text in, text out."""
 
     family: ClassVar[str] = "translation"
     tag: ClassVar[str] = "translation"
-    unit: ClassVar[str] = "tokens"
 
     task: Literal["translation"] = "translation"
-    data: TextData = Field(default_factory=TextData)
-    model: ModelSettings = Field(default_factory=TransformerModel, discriminator="kind")
-    search: Search = Field(default_factory=Search)
 
-    def make(self, here: Here) -> Translation:
-        from regard.tasks.parallel_text import TextSource
-        from regard.tasks.translation import Translation
+    def measure(self) -> Measure:
+        from regard.tasks.measures import Bleu
 
-        train = self.train
-        origin = TextSource(self.data, train.seed, here.threads, here.say, here.older)
-        return Translation(origin, self.model, self.search, train.batch_tokens, train.smoothing, here.device)
-
-    def complete(self) -> Self:
-        data = self.data
-        ways = [
-            data.generated is not None,
-            data.pairs is not None,
-            data.source is not None or data.target is not None,
-        ]
-        if not any(ways):
-            raise ValueError(
-                "there is no text to learn from; give --data.source FILE and --data.target FILE, or --data.pairs "
-                "FILE, or a recipe that has its own, such as dates"
-            )
-        if sum(ways) > 1:
-            raise ValueError(
-                "data.source with data.target, data.pairs and data.generated are three ways to say the same; give one"
-            )
-        if ways[2] and (data.source is None or data.target is None):
-            there, missing = ("source", "target") if data.target is None else ("target", "source")
-            raise ValueError(
-                f"there is data.{there} without data.{missing}; give --data.{missing} FILE, line by line its "
-                "translation"
-            )
-        return self
-
-    def languages(self) -> list[str]:
-        return [code for code in (self.data.source_language, self.data.target_language) if code]
-
-    def learned_from(self, ready: Mapping[str, Any]) -> str:
-        """By name only: a card travels, folders do not."""
-        if "pairs" not in ready:
-            return "not made ready yet"
-        where = " and ".join(Path(part).name for part in str(ready.get("where")).split(" and "))
-        if self.data.generated is not None:
-            where = f"a generator (`{self.data.generated}`): this is no real text"
-        return f"{ready['pairs']:,} pairs from {where}"
+        return Bleu(self.data.scored)
 
     def scored_by(self) -> str:
         return f"BLEU and chrF2++ by sacreBLEU, split as `{self.data.scored}`."

@@ -119,7 +119,7 @@ def prepare(data: TextData, folder: Path, seed: int, threads: int, say: Say, old
     held = {source for _, source, _ in valid} if texts.valid is None else set()
     train = _Train(_Without(texts.train, held), texts.length, say)
     text = {name: files.get(name) for name in ("source", "target", "pairs")}
-    kept = Kept.of([text, data.swap, sorted(held)], texts.length, seen, say)
+    kept = Kept.of([text, data.columns, data.swap, sorted(held)], texts.length, seen, say)
     found = _reported(data, folder, train, kept)
     if found.pairs == 0:
         raise BadText(
@@ -239,14 +239,15 @@ def _pieces(data: TextData, folder: Path, train: _Train, threads: int, kept: Kep
         target.unlink(missing_ok=True)
         if data.joint:
             both = (text for _, source_text, target_text in pairs for text in (source_text, target_text))
-            Pieces.train(both, data.pieces, source, threads)
+            Pieces.train(both, data.pieces, source, threads, spelling=data.spelling)
         else:
-            Pieces.train((pair[1] for pair in pairs), data.pieces, source, threads)
-            Pieces.train((pair[2] for pair in pairs), data.pieces, target, threads)
+            other = data.target_spelling or data.spelling
+            Pieces.train((pair[1] for pair in pairs), data.pieces, source, threads, spelling=data.spelling)
+            Pieces.train((pair[2] for pair in pairs), data.pieces, target, threads, spelling=other)
 
-    kept.once("pieces", [data.pieces, data.joint], folder, make)
+    kept.once("pieces", [data.pieces, data.joint, data.spelling, data.target_spelling], folder, make)
     for path in (source, target):
-        if path.exists() and (count := len(Pieces.load(path))) < data.pieces:
+        if data.spelling == "bpe" and path.exists() and (count := len(Pieces.load(path))) < data.pieces:
             say(f"the text has only {count:,} pieces, not the {data.pieces:,} asked for")
 
 

@@ -17,7 +17,7 @@ from regard.models.sequence_settings import SnailModel
 from regard.models.settings import LstmModel
 from regard.models.snail import build_learner
 from regard.tasks.bandits import best_possible, indices, known, played
-from regard.tasks.policy import reinforce, to_go
+from regard.tasks.policy import policy_loss, to_go
 from regard.tasks.sequence_settings import BanditData
 from regard.tasks.task import Loss, Task
 
@@ -91,7 +91,7 @@ class Playing(Task):
         if self.data.teacher == "pay":  # likelier becomes what paid more than the arms do on average
             usual = batch.chances.mean(1, keepdim=True) * torch.arange(self.data.pulls, 0, -1)
             chosen = log_prob.gather(-1, trail.pulled.unsqueeze(-1)).squeeze(-1)
-            total = reinforce(chosen, to_go(trail.paid), usual)
+            total = policy_loss(chosen, to_go(trail.paid), usual)
         else:
             total = -(taught(trail, self.data.arms) * log_prob).sum()
         missed = batch.chances.max(1).values * self.data.pulls - trail.paid.sum(1)

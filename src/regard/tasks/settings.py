@@ -9,6 +9,8 @@ from pydantic import Field
 
 from regard.settings import Data
 
+Spelling = Literal["bpe", "characters", "words", "tagged"]
+
 
 class TextData(Data):
     """Parallel text: two files with one sentence a line, one file of tab-separated pairs, or a generator."""
@@ -25,7 +27,9 @@ class TextData(Data):
     pairs: Path | None = None
     """Both in one file: source, tab, target."""
     generated: str | None = None
-    """A generator instead of files: dates."""
+    """A generator instead of files: dates, arithmetic, trees or questions."""
+    columns: Literal["pair", "pronunciations", "inflections"] = "pair"
+    """What a line of `pairs` has: source and target; a word and how it sounds; a lemma, its features and a form."""
     valid_source: Path | None = None
     """Held-out text to choose the best model by; without it some of the training lines are held out."""
     valid_target: Path | None = None
@@ -45,7 +49,11 @@ class TextData(Data):
     swap: bool = False
     """Translate the other way: target to source."""
     pieces: int = Field(8000, ge=300, le=1_000_000)
-    """Size of the vocabulary (sentencepiece BPE with byte fallback)."""
+    """Size of the vocabulary, at most (sentencepiece with byte fallback)."""
+    spelling: Spelling = "bpe"
+    """What pieces are: learned sub-words; characters; words; or characters and, whole, words such as case=DAT."""
+    target_spelling: Spelling | None = None
+    """The same of the target, where it is another; then `joint` is false."""
     joint: bool = True
     """One vocabulary for both sides."""
     longest: int = Field(256, ge=1, le=1_000_000)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.tasks.settings import TextData
+from regard.text.columns import Table
+from regard.text.generated import generator
 from regard.text.read import BadText, PairSource, read_pairs
 
 Pair = tuple[int, str, str]
@@ -35,17 +37,16 @@ def texts_of(data: TextData, seed: int) -> Texts:
             "no text is given; name it with --data.source F --data.target F or --data.pairs F.tsv, "
             "or use a recipe that brings its own, such as dates"
         )
-    train = read_pairs(data.source, data.target, data.pairs, data.swap)
-    valid = _optional(data.valid_source, data.valid_target, data.valid_pairs, data.swap)
+    train = _train(data)
     where = " and ".join(str(path) for path in train.files)
-    return Texts(train, valid, tests_of(data), where, train.length, train.files)
+    return Texts(train, _more(data, "valid"), tests_of(data), where, train.length, train.files)
 
 
 def tests_of(data: TextData) -> dict[str, list[Pair]]:
     """What is scored once, at the end, by name; the training text is not looked at."""
     if data.generated is not None:
         return _generated_tests(data.generated)
-    test = _optional(data.test_source, data.test_target, data.test_pairs, data.swap)
+    test = _more(data, "test")
     return {"test": test} if test else {}
 
 
@@ -56,18 +57,30 @@ def languages(data: TextData) -> tuple[str | None, str | None]:
 
 
 def _generated(name: str, seed: int) -> Texts:
-    tests = _generated_tests(name)
-    from regard.text import dates
-
-    return Texts(list(dates.pairs("train", seed)), list(dates.pairs("valid", seed)), tests, "dates")
+    made = generator(name)
+    return Texts(list(made.pairs("train", seed)), list(made.pairs("valid", seed)), _generated_tests(name), name)
 
 
 def _generated_tests(name: str) -> dict[str, list[Pair]]:
-    if name != "dates":
-        raise ValueError(f"there is no generator '{name}'; there is: dates")
-    from regard.text import dates
+    made = generator(name)
+    return {split: list(made.pairs(split, 1)) for split in made.TESTS}
 
-    return {"test": list(dates.pairs("test", 1)), "held_out": list(dates.pairs("held_out", 1))}
+
+def _train(data: TextData) -> PairSource | Table:
+    """The training pairs, read through once to see that they can be read."""
+    if data.columns == "pair":
+        return read_pairs(data.source, data.target, data.pairs, data.swap)
+    if data.pairs is None:
+        raise ValueError(f"data.columns = '{data.columns}' are those of one file; give it with --data.pairs FILE")
+    return Table(data.pairs, data.columns, data.swap).counted()
+
+
+def _more(data: TextData, split: str) -> list[Pair] | None:
+    """The pairs of another split, if there are files for it."""
+    source, target, pairs = (getattr(data, f"{split}_{side}") for side in ("source", "target", "pairs"))
+    if pairs is not None and data.columns != "pair":
+        return list(Table(pairs, data.columns, data.swap).counted())
+    return _optional(source, target, pairs, data.swap)
 
 
 def _optional(source: Path | None, target: Path | None, pairs: Path | None, swap: bool) -> list[Pair] | None:

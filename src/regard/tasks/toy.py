@@ -6,11 +6,12 @@ also puts a filler word after every so many, so that target places run ahead of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import cast
+from typing import Protocol, cast
 
 import numpy as np
 import torch
@@ -73,21 +74,41 @@ class Language:
         return [self.translate(rng.integers(FIRST, FIRST + self.words, length)) for length in lengths]
 
 
+class Sentences(Protocol):
+    """Whatever has sentences to draw, and a vocabulary for them."""
+
+    @property
+    def vocabulary(self) -> int:
+        """How many words there are, with the special ones."""
+
+    def sentences(self, count: int, low: int, high: int, seed: int) -> list[Sentence]:
+        """Random sentences of `low ... high` words."""
+
+
+Build = Callable[[int], Seq2Seq]
+"""A fresh model for so many words."""
+
+
+def _built(settings: ModelSettings, words: int) -> Seq2Seq:
+    return build_model(settings, words, words)
+
+
 class ToyTranslation(Task):
-    """Translate the toy language; fresh sentences every epoch."""
+    """Translate a toy language; fresh sentences every epoch."""
 
     best_by, best_is_highest = "exact", True
 
     def __init__(
-        self, language: Language, model: ModelSettings, low: int, high: int, rows: int = 64, seed: int = 1
+        self, language: Sentences, model: ModelSettings | Build, low: int, high: int, rows: int = 64, seed: int = 1
     ) -> None:
-        self.language, self.model, self.low, self.high, self.rows, self.seed = language, model, low, high, rows, seed
+        self.language, self.low, self.high, self.rows, self.seed = language, low, high, rows, seed
+        self.model: Build = model if callable(model) else partial(_built, model)
 
     def prepare(self, folder: Path) -> None:
         """Nothing: sentences are made as they are needed."""
 
     def build(self) -> Seq2Seq:
-        return build_model(self.model, self.language.vocabulary, self.language.vocabulary)
+        return self.model(self.language.vocabulary)
 
     def batches(self, epoch: int) -> Sequence[list[Sentence]]:
         made = self.language.sentences(self.rows * 50, self.low, self.high, 1_000_003 * self.seed + epoch)

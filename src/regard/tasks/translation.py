@@ -1,4 +1,4 @@
-"""Translation: parallel text, a sequence-to-sequence model, the loss of the right words, BLEU."""
+"""Text to text: pairs, a sequence-to-sequence model, the loss of the right words, and a measure of what is said."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
-import sacrebleu
 from torch import nn
 
 from regard.models.build import build_model
@@ -16,6 +15,7 @@ from regard.models.seq2seq import Seq2Seq
 from regard.models.settings import ModelSettings
 from regard.search.settings import Search
 from regard.tasks.decode import translate
+from regard.tasks.measures import Bleu, Measure
 from regard.tasks.parallel_text import Pair, ParallelText, TextSource, line_of
 from regard.tasks.sequences import Batch, batch_of, sequence_loss
 from regard.tasks.task import Loss, Task
@@ -26,9 +26,7 @@ SAMPLES = 8  # sentences shown beside their reference
 
 
 class Translation(Task):
-    """From one language to another."""
-
-    best_by, best_is_highest = "bleu", True
+    """From one language to another, or from any sequence of symbols to another; `measure` says how it is judged."""
 
     def __init__(
         self,
@@ -38,9 +36,12 @@ class Translation(Task):
         batch_tokens: int,
         smoothing: float,
         device: str = "cpu",
+        measure: Measure | None = None,
     ) -> None:
         self.origin, self.model, self.search = origin, model, search
         self.batch_tokens, self.smoothing, self.device = batch_tokens, smoothing, device
+        self.by = measure or Bleu(origin.data.scored)
+        self.best_by, self.best_is_highest = self.by.best_by, self.by.best_is_highest
         self.text: ParallelText
 
     def prepare(self, folder: Path) -> None:
@@ -81,7 +82,7 @@ class Translation(Task):
         return f"{self.text.where}: line{'s' if len(lines) > 1 else ''} {shown}"
 
     def measure(self, model: nn.Module) -> dict[str, float]:
-        """Loss and perplexity of the references, and BLEU, chrF and exact share of greedy translations."""
+        """Loss and perplexity of the references, and the measure of greedy translations."""
         seq2seq, pairs = cast(Seq2Seq, model), self.text.valid
         loss = self._likelihood(seq2seq, pairs)
         greedy = self.search.model_copy(update={"beam": 1})
@@ -94,12 +95,9 @@ class Translation(Task):
 
     def scores(self, model: Seq2Seq, pairs: Sequence[Pair], search: Search) -> dict[str, float]:
         """How near the translations come to the references."""
-        said = self.translations(model, [source for _, source, _ in pairs], search)
-        right = [target for _, _, target in pairs]
-        bleu = sacrebleu.corpus_bleu(said, [right], tokenize=self.origin.data.scored, force=True)
-        chrf = sacrebleu.corpus_chrf(said, [right], word_order=2)
-        exact = sum(a == b for a, b in zip(said, right, strict=True)) / max(1, len(right))
-        return {"bleu": bleu.score, "chrf": chrf.score, "exact": exact}
+        sources = [source for _, source, _ in pairs]
+        said = self.translations(model, sources, search)
+        return self.by.scores(sources, said, [target for _, _, target in pairs])
 
     def translations(self, model: Seq2Seq, texts: Sequence[str], search: Search) -> list[str]:
         """The best translation of each text."""

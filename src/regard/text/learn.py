@@ -14,7 +14,7 @@ import re
 import signal
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 SPECIAL = 4 + 256  # pad, unknown, start, end, and one piece for each byte
@@ -66,14 +66,36 @@ def learn(texts: list[str], size: int) -> bytes:
         return _trained(portions(texts, kept), int(largest[1]))
 
 
-def _trained(texts: Iterator[str], size: int) -> bytes:
+def spell(texts: list[str], size: int, whole: Callable[[str], bool]) -> bytes:
+    """A model whose pieces are not learned: these words as they stand, frequent ones first, and characters.
+
+    A word keeps the space before it, and a space alone is a piece too, so that a word never seen can be spelt.
+    """
+    kept = alphabet(texts, size)
+    counts = Counter(word for text in texts for word in text.split(" "))
+    ranked = sorted((word for word in counts if whole(word)), key=lambda word: (-counts[word], word))
+    room = max(0, size - SPECIAL - 1 - len(kept))
+    symbols = ["\u2581", *("\u2581" + word for word in ranked if set(word) <= kept)][: 1 + room]
+    return _trained(
+        portions(texts, kept), size, model_type="char", hard_vocab_limit=False, user_defined_symbols=symbols
+    )
+
+
+SPELLINGS: dict[str, Callable[[str], bool]] = {
+    "characters": lambda word: False,
+    "words": bool,
+    "tagged": lambda word: "=" in word,  # as morphology writes its tags: case=DAT
+}
+
+
+def _trained(texts: Iterator[str], size: int, **kind: object) -> bytes:
     import sentencepiece  # it takes a moment, and the parent may be waiting to send
 
     made = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=texts,
         model_writer=made,
-        model_type="bpe",
+        **({"model_type": "bpe"} | kind),
         vocab_size=size,
         num_threads=1,  # more are no faster here, and the number is written into the model
         character_coverage=1.0,
@@ -103,7 +125,8 @@ def main() -> int:
     asked = json.loads(sys.stdin.buffer.readline())
     texts = sampled((line.decode("utf-8").removesuffix("\n") for line in sys.stdin.buffer), SAMPLE)
     try:
-        model = learn(texts, asked["size"])
+        whole = SPELLINGS.get(asked["spelling"])
+        model = learn(texts, asked["size"]) if whole is None else spell(texts, asked["size"], whole)
     except RuntimeError as error:
         print(str(error).splitlines()[-1], file=sys.stderr)
         return 1

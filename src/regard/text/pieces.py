@@ -11,7 +11,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import IO, cast
@@ -59,16 +59,23 @@ class Pieces:
 
     @classmethod
     def train(
-        cls, texts: Iterable[str], size: int, to: Path, threads: int = 0, tick: Callable[[], None] = nothing
+        cls,
+        texts: Iterable[str],
+        size: int,
+        to: Path,
+        threads: int = 0,
+        tick: Callable[[], None] = nothing,
+        spelling: str = "bpe",
     ) -> Pieces:
         """Learn pieces from texts and write them to a file; the same texts give the same file.
 
+        `spelling` other than bpe takes characters, words, or characters and tagged words instead (see `learn.py`).
         `tick` is called every tenth of a second, so that a signal can end it by raising. `len` of the answer is below
         `size` where the texts have no more pieces.
         """
         if size < 300:
             raise ValueError(f"A vocabulary of {size} pieces is too small: bytes take 256. Ask for at least 300.")
-        model = _learned(texts, size, tick)
+        model = _learned(texts, {"size": size, "spelling": spelling}, tick)
         to.parent.mkdir(parents=True, exist_ok=True)
         beside = to.with_name(f"{to.name}.new")
         beside.write_bytes(model)
@@ -152,14 +159,14 @@ def utf8(text: str) -> bytes:
         ) from None
 
 
-def _learned(texts: Iterable[str], size: int, tick: Callable[[], None]) -> bytes:
+def _learned(texts: Iterable[str], asked: Mapping[str, object], tick: Callable[[], None]) -> bytes:
     """The model, learned by `learn.py`; whatever ends the wait ends the learner too."""
     command = [sys.executable, "-P", str(Path(__file__).with_name("learn.py"))]
     pipe = subprocess.PIPE
     # A session of its own, as Ctrl-C is for us alone to answer.
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True) as process:
         try:
-            told = _tell(process, json.dumps({"size": size}), texts, tick)
+            told = _tell(process, json.dumps(asked), texts, tick)
             model, errors = _answer(process, tick)
         except BaseException:
             process.kill()

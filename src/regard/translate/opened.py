@@ -12,7 +12,7 @@ from regard.models.build import build_model
 from regard.models.seq2seq import Seq2Seq
 from regard.models.settings import ModelSettings
 from regard.recipe import code_of, of_run
-from regard.systems.translation import TranslationRecipe
+from regard.systems.text import TextRecipe
 from regard.text.pieces import Pieces
 from regard.train.folder import model_of
 from regard.train.header import Told, header
@@ -23,7 +23,7 @@ from regard.train.saves import fit, load_weights
 class Opened:
     """What a translator is made of."""
 
-    recipe: TranslationRecipe
+    recipe: TextRecipe
     model: Seq2Seq
     source: Pieces
     target: Pieces
@@ -36,7 +36,7 @@ def opened(folder: Path, trust_code: bool = False) -> Opened:
     """
     weights = model_of(folder)
     recipe = of_run(folder, trust_code)
-    if not isinstance(recipe, TranslationRecipe):
+    if not isinstance(recipe, TextRecipe):
         raise ValueError(f"{folder} is a run of {recipe.task}, not a translator")
     source = Pieces.load(folder / "pieces" / "source.model")
     other = folder / "pieces" / "target.model"
