@@ -12,9 +12,9 @@ import torch
 
 from regard.recipe import load, shipped, without_data
 from regard.systems.system import Here, Recipe
+from regard.systems.translation import TranslationRecipe
 from regard.tasks.copying import CopyingTask
 from regard.tasks.summaries import Filed
-from regard.systems.translation import TranslationRecipe
 from regard.tasks.task import Task
 from regard.tasks.translation import Translation
 from regard.text.articles import Article

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from torch import nn
 
-from regard.models.copying import Told
+from regard.models.copying import Copying, Told
 from regard.show.draw import BLUE, INK, ORANGE
 from regard.show.trace import Trace
+from regard.tasks.copying import CopyingTask
 from regard.text.words import Text
 
 LINE = 100  # letters in a line of text
@@ -100,3 +102,10 @@ def _plain(word: str) -> str:
 def _mixed(one: Colour, other: Colour, share: float) -> Colour:
     a, b, c = ((1 - share) * x + share * y for x, y in zip(one, other, strict=True))
     return (a, b, c)
+
+
+def pictured(figure: Any, task: CopyingTask, model: nn.Module) -> None:
+    """A text and its summary: what was looked at, and what was copied."""
+    article, summariser = task.origin.valid()[0], cast(Copying, model)
+    said = task.summaries(summariser, [article.text], task.search)[0]
+    drawn(figure, trace(task.told(summariser, article.text, said), article.text, said), article.summaries[0])

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from torch import nn
 
+from regard.models.pointer import Pointer
+from regard.tasks.pointing import PointingTask
 from regard.tasks.points import triangles
 
 GOOD, BAD, GREY = "#2a78b5", "#d1495b", "#9aa0a6"
+SEED = 7
 
 
 def drawn(
@@ -42,3 +46,15 @@ def drawn(
 def _arrow(axes: Any, start: np.ndarray, end: np.ndarray, colour: str, bend: float = 0.0) -> None:
     way = {"arrowstyle": "-|>", "color": colour, "shrinkA": 4, "shrinkB": 4, "linewidth": 1.3}
     axes.annotate("", end, start, arrowprops=way | {"connectionstyle": f"arc3,rad={bend}"})
+
+
+def pictured(figure: Any, task: PointingTask, model: nn.Module) -> None:
+    """What was pointed at, above; the right answers, below."""
+    figure.set_size_inches(11, 5 if task.problem.width > 1 else 3)
+    some = task.problem.draw(np.random.default_rng(SEED), 5, task.data.largest)
+    said = task.answers(cast(Pointer, model), some, task.search)
+    right = [answer.tolist() for answer in task.problem.solve(some)]
+    axes = figure.subplots(2, 5)
+    for column, (given, ours, theirs) in enumerate(zip(some, said, right, strict=True)):
+        drawn(axes[0, column], task.problem.name, given, ours, theirs, "pointed at")
+        drawn(axes[1, column], task.problem.name, given, theirs, theirs, "right")

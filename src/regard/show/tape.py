@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import torch
+from torch import nn
 
-from regard.tasks.turing_machine import BLANK, Moment
+from regard.models.turing import Machine
+from regard.tasks.taping import Taping, shown
+from regard.tasks.turing_machine import BLANK, COPY, Moment, run
+
+SEED = 7
 
 
 def bits(axes: Any, table: np.ndarray, title: str, signed: bool = False) -> None:
@@ -38,3 +44,23 @@ def machine(axes: Any, moments: Sequence[Moment], title: str) -> None:
     axes.plot(range(len(moments)), [moment.head for moment in moments], "s", mfc="none", mec="crimson", ms=7)
     axes.set(xlabel="step", ylabel="place")
     axes.set_title(title, fontsize=9, loc="left")
+
+
+def pictured(figure: Any, task: Taping, model: nn.Module) -> None:
+    """Bits that were asked for and said, heads on the tape, and an exact machine on its own."""
+    size = max(task.data.largest, *task.data.tested, 1) if task.data.problem == "copy" else task.data.largest
+    batch = shown(task.problem.draw(np.random.default_rng(SEED), 1, size), 0, 1)
+    trail = cast(Machine, model).trail(batch.inputs)
+    said = trail.outputs.sigmoid()[0].where(batch.asked.unsqueeze(1), torch.tensor(0.0))
+    right = batch.outputs[0].where(batch.asked.unsqueeze(1), torch.tensor(0.0))
+    rows = 4 if trail.read is None or trail.wrote is None else 7
+    figure.set_size_inches(10, 1.3 * rows)
+    axes = figure.subplots(rows, 1, height_ratios=[1, 1, 1, 1, 2, 2, 2][:rows])
+    bits(axes[0], batch.inputs[0].numpy(), f"shown ({task.data.problem}, size {size})")
+    bits(axes[1], right.numpy(), "to be said")
+    bits(axes[2], said.numpy(), "said")
+    bits(axes[3], (said - right).numpy(), "wrong by", signed=True)
+    if trail.read is not None and trail.wrote is not None:
+        heads(axes[4], trail.wrote[0, :, 0].numpy(), "where it wrote")
+        heads(axes[5], trail.read[0, :, 0].numpy(), "where it read")
+        machine(axes[6], run(COPY, "1011#"), "a Turing machine copies 1011")

@@ -1,6 +1,7 @@
 """Everything that can be trained: a system is a recipe's settings and the task made of them.
 
-A new one is a file here (settings, no torch), a task in `tasks/`, a model in `models/`, and a line below.
+A new one is a file here (settings, no torch), a task in `tasks/`, a model in `models/`, a picture in `show/` that
+the task names, and a line below.
 """
 
 from __future__ import annotations

@@ -51,6 +51,7 @@ class Shown:
 class Naming(Task):
     """Learn to name characters after a few were shown; tested on alphabets that were never seen."""
 
+    drawn_by = "learning:named"
     best_by, best_is_highest = "right", True
 
     def __init__(self, data: FewShotData, model: SnailModel | LstmModel, images: ImageModel, seed: int) -> None:

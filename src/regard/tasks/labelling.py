@@ -67,6 +67,8 @@ Measure = Callable[["Labelling", Labeller], Mapping[str, Scores]]
 class Labelling(Task):
     """Learn the answers of a problem; fresh examples every epoch. `price` is what a step of thought costs (τ)."""
 
+    drawn_by = "labels:labelling"
+
     def __init__(
         self, problem: LabelProblem, build: Callable[[LabelProblem], Labeller], sizes: Sizes, seed: int,
         price: float = 0.0, measures: Sequence[Measure] = (),

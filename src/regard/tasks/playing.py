@@ -54,6 +54,7 @@ class Trail:
 class Playing(Task):
     """Learn to play bandits with even chances; new ones in every game."""
 
+    drawn_by = "learning:played"
     best_by, best_is_highest = "reward", True
 
     def __init__(self, data: BanditData, model: SnailModel | LstmModel, seed: int) -> None:
@@ -121,7 +122,7 @@ class Playing(Task):
 
     def rewards(self, model: nn.Module, count: int) -> np.ndarray:
         """What the model's best guesses win at each pull of held-out games."""
-        return self.play(model, self.drawn((HELD_OUT, 0), count), best=True).paid.numpy()  # type: ignore[no-any-return]
+        return self.play(model, self.drawn((HELD_OUT, 0), count), best=True).paid.numpy()
 
     def final(self, model: nn.Module) -> dict[str, dict[str, float]]:
         """What is won in a game, by the model and by known ways to play the same bandits."""

@@ -54,6 +54,7 @@ class Pointed:
 class PointingTask(Task):
     """Learn to answer problems of `data.smallest ... data.largest` points; fresh ones every epoch."""
 
+    drawn_by = "points:pictured"
     best_by, best_is_highest = "exact", True
 
     def __init__(self, data: PointData, model: PointerModel, search: Search, seed: int) -> None:

@@ -56,6 +56,7 @@ class Read:
 class Reading(Task):
     """Learn to guess the next word."""
 
+    drawn_by = "learning:read"
     best_by, best_is_highest = "perplexity", False
 
     def __init__(self, data: ReadingData, model: ReaderModel, smoothing: float, seed: int) -> None:

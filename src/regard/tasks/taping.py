@@ -62,6 +62,7 @@ def problem_of(data: TapeData) -> TapeProblem:
 class Taping(Task):
     """Learn a rule on sequences of bits; fresh ones every epoch."""
 
+    drawn_by = "tape:pictured"
     best_by, best_is_highest = "bits", False
 
     def __init__(self, data: TapeData, model: TuringModel | LstmModel, seed: int) -> None:

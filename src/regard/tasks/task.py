@@ -31,6 +31,8 @@ class Task(ABC):
     best_by: str = "loss"
     """The measure by which the best model is chosen."""
     best_is_highest: bool = False
+    drawn_by: str
+    """What to show: the function of `regard.show` that draws what a model does on unseen data, `module:name`."""
 
     @abstractmethod
     def prepare(self, folder: Path) -> None:

@@ -28,6 +28,8 @@ SAMPLES = 8  # sentences shown beside their reference
 class Translation(Task):
     """From one language to another, or from any sequence of symbols to another; `measure` says how it is judged."""
 
+    drawn_by = "saying:pictured"
+
     def __init__(
         self,
         origin: TextSource,
