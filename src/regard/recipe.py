@@ -159,7 +159,7 @@ def _options(section: Section) -> Any:
 
 def _changed(name: str, section: Section, values: Mapping[str, Any]) -> Section:
     try:
-        return type(section).model_validate({**dict(section), **values})
+        return type(section).model_validate({**dict(iter(section)), **values})
     except ValidationError as error:
         first = error.errors()[0]
         option = f"--{name}.{'-'.join(str(first['loc'][0]).split('_'))}"
