@@ -99,9 +99,10 @@ def s5(bench: Bench) -> Row:
 
     with bench.server() as server:
         asyncio.run(all_of(server.url, count // 4))
-        tasks, before = server.settled(), server.memory()
+        tasks, before = server.resting()
         asyncio.run(all_of(server.url, count))
-        left, growth = server.settled() - tasks, server.memory() / before - 1
+        after, memory = server.resting()
+        left, growth = max(0.0, after - tasks), memory / before - 1
         waiting = server.metric("regard_queue_texts")
     return row("S5", f"{count:,} clients that hang up", "0 tasks left, memory does not grow",
                f"{left:g} tasks and {waiting:g} texts left, memory {100 * growth:+.1f} %",
