@@ -73,7 +73,7 @@ class Served:
         return self.metric("regard_tasks")
 
     def resting(self) -> tuple[float, float]:
-        """Tasks and memory when all is over: the least of some looks, as a search that was given up ends in a while."""
+        """Tasks and memory when all is over: the least of some looks, as what was given up ends in a while."""
         looks = []
         for _ in range(8):
             looks.append((self.settled(), self.memory()))
