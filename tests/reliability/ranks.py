@@ -84,7 +84,8 @@ def stopped(
         codes = crew.end()
     seconds = time.monotonic() - began
     said = out.read_text(encoding="utf-8")
-    if codes != [AGAIN, AGAIN] and not (codes == [0, 0] and not isinstance(when, str)):
+    late = not isinstance(when, str) or when == "the end"  # the other rank may be done before it hears of it
+    if codes != [AGAIN, AGAIN] and not (late and codes == [0, 0]):
         return f"{to}, {when}: exit codes {codes}: {said[-400:]}"
     if seconds > took + HANG or "Traceback" in said:
         return f"{to}, {when}: {seconds:.0f} s: {said[-400:]}"

@@ -84,13 +84,17 @@ async def open_loop(
     tasks: set[asyncio.Task[None]] = set()
 
     async def one(request: Any) -> None:
-        client = idle.pop() if idle else Client(url)
+        kept = idle.pop() if idle else None
+        client = kept or Client(url)
         try:
             seen(await client.ask(*request))
             idle.append(client)
         except (OSError, asyncio.IncompleteReadError) as error:
             client.close()
-            seen(Outcome(request[0], 0, 0.0, repr(error).encode()))
+            if kept is not None:  # a server may hang up on whoever said nothing for a while: one asks anew
+                await one(request)
+            else:
+                seen(Outcome(request[0], 0, 0.0, repr(error).encode()))
 
     began, made = time.perf_counter(), 0
     while (passed := time.perf_counter() - began) < seconds:

@@ -211,6 +211,17 @@ def test_a_signal_to_one_rank_stops_both_at_the_same_step(
     assert outcome(run) == whole[0]
 
 
+def test_a_signal_in_the_end_is_obeyed_by_all_or_comes_too_late_for_all(
+    crew: Crew, files: dict[str, Path], whole: tuple[dict[str, bytes], float], tmp_path: Path
+) -> None:
+    run, out = tmp_path / "run", tmp_path / "out"
+    args = command("transformer", run, files, *LENGTH)
+    codes = crew.train(2, args, out, signal="SIGTERM", at="the end", to=1)
+    assert codes in ([AGAIN, AGAIN], [0, 0]), out.read_text(encoding="utf-8")
+    assert crew.train(2, args, out) == [0, 0], out.read_text(encoding="utf-8")
+    assert outcome(run) == whole[0]
+
+
 TORCHRUN = """
 import json, os, signal, sys
 from pathlib import Path

@@ -150,10 +150,10 @@ def _trained(
             load_weights(session.model, model_of(here.older.folder))
     if not session.train(stop):
         return False
-    with stop.interruptible():
-        if ranks.first:
+    if ranks.first:
+        with stop.interruptible():
             _finish(session, run, screen)
-        ranks.tell()
+    ranks.tell()  # the others do as the first, which hears of their signals: it is done for all, or for none
     return True
 
 
