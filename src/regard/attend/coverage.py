@@ -29,7 +29,8 @@ class Coverage(Score):
         asked = self.additive.ask(query)
         same_width(asked, keys, type(self).__name__)
         if past is not None and past.shape[2]:
-            keys = keys + past.sum(2).unsqueeze(-1) * self.seen  # the same for every query: there is one
+            seen = past.cumsum(2)[:, :, -1:].transpose(-2, -1)  # step after step: `sum` adds in an order of its own
+            keys = keys + seen * self.seen
         hidden = (asked.unsqueeze(-2) + keys.unsqueeze(-3)).tanh()  # b h q k d
         return hidden @ self.additive.strength
 

@@ -130,5 +130,5 @@ class ArticleData(Data):
     """Other sizes that are tested at the end, unseen in training."""
     rows: int = Field(32, ge=1, le=100_000)
     """Texts in a batch."""
-    held_out_rows: int = Field(300, ge=1, le=1_000_000)
+    held_out_rows: int = Field(200, ge=1, le=1_000_000)
     """Invented texts of each size that are tested at the end."""
