@@ -137,12 +137,12 @@ def test_it_learns_to_stay_with_what_pays(teacher):
     here = Playing(data, SnailModel(width=8, keys=8, values=8, blocks=1), 1)
     model = here.build()
     rule = torch.optim.Adam(model.parameters(), 0.01)
-    for which in here.batches(0)[:80]:
+    for which in here.batches(0)[:60]:
         rule.zero_grad()
         (here.loss(model, here.load(which), "model").total / 128).backward()
         rule.step()
     found = next(iter(here.final(model.eval()).values()))
     assert found["random"] == pytest.approx(2.5, abs=0.1)
-    assert found["reward"] > 2.8
+    assert found["reward"] > (2.8 if teacher == "gittins" else 2.6)  # pay tells less, and later
     assert found["reward"] < found["best possible"] + 0.05
     assert here.samples(model).count(">") == 3
