@@ -41,8 +41,9 @@ class FewShot(nn.Module):
     """Pairs of image and name, then an image: what is its name? Every query is an experience of its own.
 
     What counts is how an image differs from the others that were shown: their mean is taken off, as batch
-    normalisation would, but within an episode, so that an episode alone is what it is among others. Fresh networks see
-    all images as nearly the same (the cosine of any two is about 0.9), and without this nothing is learned for long.
+    normalisation would, but within an episode, so that an episode alone is what it is among others. To a fresh
+    network all images are nearly the same (the cosine of any two is about 0.9), and without this it learns nothing
+    for thousands of steps.
     """
 
     def __init__(self, sight: Sight, learner: nn.Module, ways: int) -> None:
