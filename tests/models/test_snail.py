@@ -12,7 +12,7 @@ from regard.models.sequence_settings import ImageModel, SnailModel
 from regard.models.settings import LstmModel
 from regard.models.snail import AttentionBlock, Snail, build_learner
 
-SMALL = SnailModel(width=4, keys=5, values=6, blocks=2)
+SMALL = SnailModel(width=4, key=5, value=6, blocks=2)
 
 
 def few_shot(kind: str = "snail", ways: int = 3, shots: int = 2) -> FewShot:

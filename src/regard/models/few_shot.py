@@ -16,7 +16,7 @@ class Sight(nn.Module):
     """An image as a vector: convolutions of 3 × 3, each followed by a norm, ReLU and pooling.
 
     Norms are over groups of an image's own channels, not over the batch: what an image becomes depends on nothing but
-    the image. All vectors have one length, so that a dot product tells how alike two are.
+    the image.
     """
 
     def __init__(self, settings: ImageModel, side: int) -> None:
@@ -29,7 +29,7 @@ class Sight(nn.Module):
             layers += [nn.MaxPool2d(2, ceil_mode=True)] if side > 1 else []
             channels, side = settings.filters, (side + 1) // 2
         self.layers = nn.Sequential(*layers)
-        self.out = nn.Sequential(nn.Linear(channels * side * side, settings.width), nn.LayerNorm(settings.width))
+        self.out = nn.Linear(channels * side * side, settings.width)
 
     def forward(self, images: Float[Tensor, "*n s s"]) -> Float[Tensor, "*n m"]:
         """The vector of each image."""
@@ -38,18 +38,27 @@ class Sight(nn.Module):
 
 
 class FewShot(nn.Module):
-    """Pairs of image and name, then an image: what is its name? Every query is an experience of its own."""
+    """Pairs of image and name, then an image: what is its name? Every query is an experience of its own.
+
+    What counts is how an image differs from the others that were shown: their mean is taken off, as batch
+    normalisation would, but within an episode, so that an episode alone is what it is among others. To a fresh
+    network all images are nearly the same (the cosine of any two is about 0.9), and without this it learns nothing
+    for thousands of steps.
+    """
 
     def __init__(self, sight: Sight, learner: nn.Module, ways: int) -> None:
         super().__init__()
         self.sight, self.learner, self.ways = sight, learner, ways
+        self.norm = nn.LayerNorm(sight.out.out_features)
 
     def forward(
         self, support: Float[Tensor, "b s h w"], names: Int[Tensor, "b s"], queries: Float[Tensor, "b q h w"]
     ) -> Float[Tensor, "b q n"]:
         """Scores of the names of each query."""
-        told = torch.cat((self.sight(support), F.one_hot(names, self.ways).to(support.dtype)), -1)
-        asked = F.pad(self.sight(queries), (0, self.ways))  # its name is not told
+        seen, new = self.sight(support), self.sight(queries)
+        middle = seen.mean(1, keepdim=True)
+        told = torch.cat((self.norm(seen - middle), F.one_hot(names, self.ways).to(seen.dtype)), -1)
+        asked = F.pad(self.norm(new - middle), (0, self.ways))  # its name is not told
         count = queries.shape[1]
         steps = torch.cat((told.unsqueeze(1).expand(-1, count, -1, -1), asked.unsqueeze(2)), 2)  # b q s+1 d
         return self.learner(steps.flatten(0, 1))[:, -1].unflatten(0, (-1, count))  # type: ignore[no-any-return]

@@ -61,9 +61,9 @@ class SnailModel(Section):
     kind: Literal["snail"] = "snail"
     width: int = Field(32, ge=1, le=WIDEST)
     """Filters of each dense block; the paper has 128 for images and 32 for bandits."""
-    keys: int = Field(32, ge=1, le=WIDEST)
+    key: int = Field(32, ge=1, le=WIDEST)
     """Width of keys in every attention block ..."""
-    values: int = Field(32, ge=1, le=WIDEST)
+    value: int = Field(32, ge=1, le=WIDEST)
     """... and of values."""
     blocks: int = Field(2, ge=0, le=DEEPEST)
     """Blocks of convolutions, each with an attention block behind it; one more stands before the first."""

@@ -43,7 +43,7 @@ class Snail(nn.Module):
 
     def __init__(self, settings: SnailModel, d_input: int, d_output: int, steps: int) -> None:
         super().__init__()
-        d_key, d_value = settings.keys, settings.values
+        d_key, d_value = settings.key, settings.value
         blocks: list[AttentionBlock | TemporalConvolution] = [AttentionBlock(d_input, d_key, d_value)]
         for _ in range(settings.blocks):
             blocks.append(TemporalConvolution(blocks[-1].width, settings.width, steps))
