@@ -52,11 +52,11 @@ class Again(LabelProblem):
 class Sum(LabelProblem):
     """Two numbers below each other, a column at each place, and a mark after the last: say the digits of their sum.
 
-    `nines` of the columns add up to nine: they hand on a carry that comes from afar. How hard a digit is, is how far
-    away the column stands that decides whether it gets a carry.
+    From `nines` to all of a sum's columns add up to nine: they hand on a carry that comes from afar. How hard a digit
+    is, is how far away the column stands that decides whether it gets a carry.
     """
 
-    nines: float = 0.9
+    nines: float = 0.5
 
     words = 2 * DIGITS + 2
     classes = DIGITS
@@ -64,7 +64,8 @@ class Sum(LabelProblem):
 
     def draw(self, rng: np.random.Generator, count: int, size: int) -> Drawn:
         above = rng.integers(0, DIGITS, (count, size))
-        below = np.where(rng.random((count, size)) < self.nines, 9 - above, rng.integers(0, DIGITS, (count, size)))
+        handing = rng.random((count, size)) < rng.uniform(self.nines, 1, (count, 1))
+        below = np.where(handing, 9 - above, rng.integers(0, DIGITS, (count, size)))
         right, hard = np.zeros_like(above), np.zeros_like(above)
         carry, far = np.zeros(count, int), np.zeros(count, int)
         for place in range(size - 1, -1, -1):
