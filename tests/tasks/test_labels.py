@@ -52,23 +52,25 @@ def test_again_says_after_the_mark_what_was_before_it(backwards):
         assert "".join(map(str, right)) == "".join(told[:4])[:: -1 if backwards else 1]
 
 
-def test_sums_are_sums_and_carries_come_from_as_far_as_said():
-    drawn = Sum(nines=0.6).draw(RNG(1), 40, 9)
+@pytest.mark.parametrize("base", [2, 10])
+def test_sums_are_sums_and_carries_come_from_as_far_as_said(base):
+    problem = Sum(base, handing=0.6)
+    drawn = problem.draw(RNG(1), 40, 9)
     for items, right, hard in zip(drawn.items, drawn.right, drawn.hard, strict=True):
-        assert items[-1].tolist() == [21, 0]
-        items = items[:-1]
-        above, below = (int("".join(map(str, row))) for row in (items[:, 0] - 1, items[:, 1] - 11))
-        assert f"{above + below:010d}"[1:] == "".join(map(str, right))
-        sums = (items[:, 0] - 1 + items[:, 1] - 11).tolist()
+        *columns, mark = [word.split("+") for word in problem.told(items)]
+        assert mark == ["="]
+        above, below = (int("".join(digits), base) for digits in zip(*columns, strict=True))
+        assert int("".join(map(str, right)), base) == (above + below) % base**9
+        sums = [int(a) + int(b) for a, b in columns]
         for place in range(9):
             after = sums[place + 1 :]
-            deciding = next((far + 1 for far, value in enumerate(after) if value != 9), len(after))
+            deciding = next((far + 1 for far, value in enumerate(after) if value != base - 1), len(after))
             assert hard[place] == deciding
 
 
 def test_a_sum_with_another_deciding_column_differs_there():
-    """The column that is said to decide does: a carry from it changes the digit, and from behind it nothing does."""
-    drawn = Sum(nines=0.8).draw(RNG(2), 30, 8)
+    """The column that is said to decide does: no carry from behind it changes the digit."""
+    drawn = Sum(10, handing=0.8).draw(RNG(2), 30, 8)
     for items, hard in zip(drawn.items, drawn.hard, strict=True):
         sums = (items[:-1, 0] - 1 + items[:-1, 1] - 11).astype(int)
         for place, far in enumerate(hard.tolist()):

@@ -38,6 +38,14 @@ PAPERS: dict[str, dict[str, str]] = {
         f"inflection-{language}": {"test": f"{exact} % exact (Kann & Schütze 2016, five models; the test set)"}
         for language, exact in (("german", 95.80), ("finnish", 96.80), ("spanish", 98.84), ("turkish", 98.93))
     },
+    "reverse": {"size=16": "100.00 % (Lippe's tutorial 6)"},
+    "odd-one-out": {"size=10": "94.30 % (Lippe's tutorial 6, on features of CIFAR-100)"},
+    "odd-omniglot": {"size=10": "94.30 % (Lippe's tutorial 6, on features of CIFAR-100)"},
+    "stories": {
+        "facts=1": "2.3 steps on bAbI (Dehghani et al. 2019)",
+        "facts=2": "3.1 steps",
+        "facts=3": "3.8 steps",
+    },
 }
 
 

@@ -47,7 +47,7 @@ RIVALS = {
 COLOURS = (ORANGE, BLUE, GREY)
 PRICES = (0.0, 0.01, 0.03, 0.1)
 PAPER = {"Universal Transformer": "0.34", "Transformer, as deep and wide": "0.07"}
-"""Dehghani et al. 2019, table 3: digits of sums at ten times the length, 400 for 40."""
+"""Dehghani et al. 2019, table 3: decimal digits of sums at ten times the length, 400 for 40."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def page(found: Mapping[str, Any], thought: Mapping[str, Any]) -> str:
     head = ["", "weights", *(f"n = {size}" for size in sizes), "paper, ten times the length"]
     lines = [
         "# One layer again and again, or layers of their own", "",
-        "Sums of two numbers, digit by digit, trained on up to 20; the share of right digits in %, by length.", "",
+        "Sums of two binary numbers, trained on up to 20 digits; the share of right digits in %, by length.", "",
         table(head, rows),
         reached(f"points over the better Transformer at n = {sizes[-1]}", ours - max(theirs), 10), "",
         "![by length](universal.png)", "", *_priced_page(thought),

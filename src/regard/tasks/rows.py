@@ -52,32 +52,40 @@ class Again(LabelProblem):
 class Sum(LabelProblem):
     """Two numbers below each other, a column at each place, and a mark after the last: say the digits of their sum.
 
-    `nines` of the columns add up to nine: they hand on a carry that comes from afar. How hard a digit is, is how far
-    away the column stands that decides whether it gets a carry.
+    From `handing` to all of a sum's columns hand on a carry: their digits add up to one less than the base. How hard
+    a digit is, is how far away the column stands that decides whether it gets a carry.
     """
 
-    nines: float = 0.9
+    base: int = 2
+    handing: float = 0.5
 
-    words = 2 * DIGITS + 2
-    classes = DIGITS
     hardness = "carried"
 
+    @property
+    def words(self) -> int:  # type: ignore[override]
+        return 2 * self.base + 2
+
+    @property
+    def classes(self) -> int:  # type: ignore[override]
+        return self.base
+
     def draw(self, rng: np.random.Generator, count: int, size: int) -> Drawn:
-        above = rng.integers(0, DIGITS, (count, size))
-        below = np.where(rng.random((count, size)) < self.nines, 9 - above, rng.integers(0, DIGITS, (count, size)))
+        above, other = rng.integers(0, self.base, (2, count, size))
+        hands = rng.random((count, size)) < rng.uniform(self.handing, 1, (count, 1))
+        below = np.where(hands, self.base - 1 - above, other)
         right, hard = np.zeros_like(above), np.zeros_like(above)
         carry, far = np.zeros(count, int), np.zeros(count, int)
         for place in range(size - 1, -1, -1):
             total = above[:, place] + below[:, place]
-            right[:, place], hard[:, place] = (total + carry) % DIGITS, far
-            far = np.where(total == 9, far + 1, 1)
-            carry = (total + carry) // DIGITS
-        columns = np.stack((above + 1, below + 1 + DIGITS), -1)
+            right[:, place], hard[:, place] = (total + carry) % self.base, far
+            far = np.where(total == self.base - 1, far + 1, 1)
+            carry = (total + carry) // self.base
+        columns = np.stack((above + 1, below + 1 + self.base), -1)
         mark = np.tile([self.words - 1, 0], (count, 1, 1))
         return Drawn(np.concatenate((columns, mark), 1), everywhere(count, range(size)), right, hard)
 
     def told(self, items: np.ndarray) -> Sequence[str]:
-        return [f"{above - 1}+{below - 1 - DIGITS}" if below else "=" for above, below in items.tolist()]
+        return [f"{above - 1}+{below - 1 - self.base}" if below else "=" for above, below in items.tolist()]
 
 
 @dataclass(frozen=True)
