@@ -124,7 +124,7 @@ STUDY = Study(
         f"{STORED:,} titles are stored, each with a key of {WIDTH} numbers made of its words and a random value. "
         f"{{steps}} of them are asked for with a noisy key (noise {LITTLE} and {MUCH} times as long as the key). "
         "What attention reads, with scores β cos(q, k), is a mean of values; it counts as the value that is nearest "
-        "to it. `agree`: that is the value of the exact nearest key; `recall`: it is the one that was asked for. With "
+        "to it. `agree`: that is the value of the exact nearest key; `recall`: it is the one asked for. With "
         "much noise the nearest key is often another, and often hardly nearer than the next: a mean of both is read, "
         "until it is sharp enough."
     ),
