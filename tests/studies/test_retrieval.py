@@ -20,7 +20,9 @@ def test_titles_are_different_and_alike_ones_have_alike_keys():
 
 
 def test_sharp_attention_reads_what_the_nearest_key_has():
-    weak, sharp = (retrieval.measured({"strength": strength}, 1, 100).figures for strength in ("1", "100"))
+    weak, sharp = (
+        retrieval.measured({"strength": strength, "noise": "0.6"}, 1, 100).figures for strength in ("1", "100")
+    )
     assert sharp["agree"] >= 0.99
     assert sharp["recall"] == pytest.approx(sharp["nearest"], abs=0.02)
     assert weak["largest"] < 0.02
@@ -30,5 +32,5 @@ def test_sharp_attention_reads_what_the_nearest_key_has():
 def test_the_study_is_written_and_drawn(tmp_path):
     run(retrieval.STUDY, ["--to", str(tmp_path), "--steps", "20", "--seeds", "1"])
     page = (tmp_path / "retrieval.md").read_text()
-    assert "| strength | agree with nearest % |" in page
+    assert "| strength | agree %, noise 0.6 |" in page
     assert (tmp_path / "retrieval.png").stat().st_size > 5000

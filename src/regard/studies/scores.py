@@ -41,7 +41,7 @@ from regard.tasks.sequences import batch_of
 from regard.tasks.symbols import RULES
 from regard.tasks.toy import Sentence, ToyTranslation
 
-WIDTH, LOW, HIGH, ROWS, RATE = 64, 10, 20, 32, 4e-3
+WIDTH, LOW, HIGH, ROWS, RATE = 64, 10, 20, 64, 8e-3
 TESTED, LONGEST = 200, 32
 NONE = "none"
 
@@ -72,8 +72,9 @@ def model(score: Score | None, words: int) -> Recurrent:
     cells = [CELLS["gru"](WIDTH // 2, WIDTH) for _ in range(2)]
     sight = Sight(None, 0) if score is None else Sight(Attention(score), WIDTH)
     wiring = After([cells[1]], sight, Tanh(WIDTH + sight.width, WIDTH))
-    encoder = Encoder(embedding(words, WIDTH // 2), [Forwards(cells[0])])
-    return Recurrent(encoder, embedding(words, WIDTH // 2), Handed(), wiring, output(None, words, WIDTH))
+    table = embedding(words, WIDTH // 2)  # what is read and what is said are the same symbols
+    encoder = Encoder(table, [Forwards(cells[0])])
+    return Recurrent(encoder, table, Handed(), wiring, output(None, words, WIDTH))
 
 
 def measured(at: At, seed: int, steps: int) -> Measured:

@@ -61,10 +61,11 @@ class LookUp(Rule):
     """
 
     hops: int = 3
+    alphabet: int = 12
 
     def drawn(self, rng: np.random.Generator, length: int) -> Sentence:
         pairs = max(self.hops + 1, (length - 1) // 3)
-        ring = _symbols(rng, pairs)  # each symbol's value is the next
+        ring = _symbols(rng, pairs, self.alphabet)  # each symbol's value is the next
         order = rng.permutation(pairs)
         rows = [(SEPARATOR, ring[at], ring[(at + 1) % pairs]) for at in order]
         first = int(rng.integers(pairs))
@@ -74,9 +75,9 @@ class LookUp(Rule):
         return Sentence(source, ring[(np.array(asked) + 1) % pairs], np.array([place[at] for at in asked]))
 
 
-def _symbols(rng: np.random.Generator, count: int) -> np.ndarray:
+def _symbols(rng: np.random.Generator, count: int, among: int = ALPHABET) -> np.ndarray:
     """Different ones."""
-    return rng.permutation(ALPHABET)[:count] + FIRST + 1
+    return rng.permutation(among)[:count] + FIRST + 1
 
 
 RULES: dict[str, Rule] = {"copy": Copy(), "reverse": Reverse(), "look-up": LookUp()}
