@@ -59,11 +59,11 @@ def s2(bench: Bench) -> Row:
         capacity = bench.size(1000) / asyncio.run(closed_loop(server.url, 64, some, quick.append))
         found: list[Outcome] = []
         seconds = 5 if bench.quick else 60
-        asyncio.run(open_loop(server.url, 5 * capacity, 2, ask, lambda _: None))
-        before = server.memory()
+        asyncio.run(open_loop(server.url, 5 * capacity, seconds / 5, ask, lambda _: None))
+        _, before = server.resting()
         asyncio.run(open_loop(server.url, 5 * capacity, seconds, ask, found.append))
-        server.settled()
-        growth = server.memory() / before - 1
+        _, after = server.resting()
+    growth = after / before - 1
     refused = [one.seconds for one in found if one.status in (429, 503)]
     good = [one.seconds for one in found if one.status == 200]
     other = dict(Counter(one.status for one in found if one.status not in (200, 429, 503)))

@@ -20,6 +20,8 @@ from regard.serve.wire import receive, send
 
 FLAGS = 4096
 """Bytes, one for each text of a batch: not 0 if nobody waits for it any more."""
+YIELDING = 5
+"""How much workers give way: who takes in and refuses requests must not wait for those who multiply."""
 
 
 def main() -> int:
@@ -72,6 +74,7 @@ def _work(nursery: socket.socket, handles: list[int], models: Any, views: Any, t
     code = 1
     try:
         nursery.close()
+        os.nice(YIELDING)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         from regard.serve.worker import work
 
