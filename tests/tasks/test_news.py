@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from regard.tasks.news import HEADLINES, PROBLEMS, VERBS, draw, invented, known_words, summary_of
+from regard.tasks.news import HEADLINES, PROBLEMS, VERBS, draw, invented, is_right, known_words, summary_of
 from regard.tasks.rouge import repeats
 from regard.text.words import Words
 
@@ -17,7 +17,12 @@ TEXT = (
 
 def test_the_summary_is_what_the_marked_sentences_say():
     right = "Bado sells 41000 maps in Kela . Peni draws 30303 kites in Zafo ."
-    assert summary_of(tuple(TEXT.split())) == tuple(right.split())
+    text, said = tuple(TEXT.split()), tuple(right.split())
+    assert summary_of(text) == said
+    assert is_right(said, text)
+    assert is_right(said[7:] + said[:7], text)
+    for wrong in (said[:7], said + said[:7], said[:-1], (*said, "maps"), said[7:] + said[:6] + ("in",), ()):
+        assert not is_right(wrong, text)
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
@@ -36,6 +41,14 @@ def test_every_article_can_be_summarised_from_its_words_alone(problem):
         assert len(set(unknown)) == len(unknown)
         assert set(unknown) <= set(article.text)
         assert repeats(article.summaries[0])[0] == 0
+        assert is_right(article.summaries[0], article.text)
+
+
+def test_a_digest_is_told_in_any_order():
+    rng = np.random.default_rng(2)
+    some = [draw(rng, "digest", 6) for _ in range(20)]
+    assert any(article.summaries[0] != summary_of(article.text) for article in some)
+    assert {len(article.summaries[0]) for article in some} > {28}
 
 
 def test_the_same_seed_draws_the_same():

@@ -1,13 +1,13 @@
 """Invented news: names, places and numbers that no vocabulary has, and summaries with one right wording. NumPy only.
 
-Some sentences of an article say that they matter; the summary is what they say, in the order in which they say it.
-`news` has one such sentence, which tries copying; a `digest` has several, alike but for words that nobody knows, so
-that a summary easily says one twice: what coverage is for (See, Liu & Manning 2017).
+Some sentences of an article say that they matter; the summary is what they say. `news` has one such sentence, which
+tries copying. A `digest` has several, told in any order: whoever does not know what was said already says one twice,
+and coverage is what knows it (See, Liu & Manning 2017).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -46,19 +46,26 @@ def draw(rng: np.random.Generator, problem: str, sentences: int) -> Article:
     text: list[str] = []
     for at in range(sentences):
         opening = HEADLINES[headlines[at]] if matters[at] else OPENINGS[openings[at]]
-        facts = (names[at], "of", places[at], list(VERBS)[verbs[at]], str(numbers[at]), THINGS[things[at]], ".")
-        text += [*opening.split(), *facts]
-    return Article(tuple(text), (summary_of(tuple(text)),))
+        verb, number, thing = list(VERBS)[verbs[at]], str(numbers[at]), THINGS[things[at]]
+        text += [*opening.split(), names[at], "of", places[at], verb, number, thing, "."]
+    facts = _sentences(summary_of(tuple(text)))
+    told = [facts[at] for at in rng.permutation(len(facts))]
+    return Article(tuple(text), (tuple(word for fact in told for word in fact),))
 
 
 def summary_of(text: Text) -> Text:
-    """The one right summary of an article: read off its words, whoever wrote them."""
+    """What a right summary of an article says, in the article's order: read off its words, whoever wrote them."""
     said: list[str] = []
     for sentence in _sentences(text):
         name, _, place, verb, number, thing, stop = sentence[-_SENTENCE:]
         if " ".join(sentence[:-_SENTENCE]) in HEADLINES:
             said += [name, VERBS[verb], number, thing, "in", place, stop]
     return tuple(said)
+
+
+def is_right(said: Text, text: Text) -> bool:
+    """Whether a summary says all that matters, each once, in any order, and nothing else."""
+    return sorted(_sentences(said)) == sorted(_sentences(summary_of(text)))
 
 
 def invented(rng: np.random.Generator, count: int) -> np.ndarray:
@@ -73,12 +80,14 @@ def invented(rng: np.random.Generator, count: int) -> np.ndarray:
 
 
 def _which(rng: np.random.Generator, problem: str, sentences: int) -> np.ndarray:
-    """Which sentences matter: one, or half of them, give or take."""
-    found = np.zeros(sentences, bool) if problem == "news" else rng.random(sentences) < 0.5
+    """Which sentences matter: one, or two of three, give or take."""
+    found = np.zeros(sentences, bool) if problem == "news" else rng.random(sentences) < 2 / 3
     found[rng.integers(0, sentences)] = True
     return found
 
 
-def _sentences(text: Text) -> Sequence[Text]:
+def _sentences(text: Text) -> list[Text]:
+    """Sentences with their full stops, and what follows the last."""
     ends = [place + 1 for place, word in enumerate(text) if word == "."]
-    return [text[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+    cuts = [0, *ends, *([len(text)] if not ends or ends[-1] < len(text) else [])]
+    return [text[start:end] for start, end in pairwise(cuts)]

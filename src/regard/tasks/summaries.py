@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from regard.tasks.news import draw, known_words
+from regard.tasks.news import draw, is_right, known_words
 from regard.tasks.settings import ArticleData
 from regard.text.articles import Article, articles
 from regard.text.batch import plan
 from regard.text.places import located
-from regard.text.words import Words
+from regard.text.words import Text, Words
 
 BATCHES = 100  # of an epoch; each has texts of every size that is trained on
 HELD_OUT = 2**31  # a seed no epoch has
@@ -65,6 +65,10 @@ class Summaries(ABC):
     @abstractmethod
     def tests(self) -> dict[str, list[Article]]:
         """What nothing is chosen by."""
+
+    def is_right(self, said: Text, article: Article) -> bool:
+        """Whether this is a right summary, word for word."""
+        return said in article.summaries
 
     def files(self) -> list[str]:
         """What belongs to the model, as names in the run folder."""
@@ -114,6 +118,9 @@ class Invented(Summaries):
 
     def valid(self) -> list[Article]:
         return self._drawn((HELD_OUT,), CHOSEN_BY)
+
+    def is_right(self, said: Text, article: Article) -> bool:
+        return is_right(said, article.text)
 
     def tests(self) -> dict[str, list[Article]]:
         sizes = sorted({self.data.smallest, self.data.largest, *self.data.tested})
