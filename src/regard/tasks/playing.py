@@ -121,7 +121,7 @@ class Playing(Task):
 
     def rewards(self, model: nn.Module, count: int) -> np.ndarray:
         """What the model's best guesses win at each pull of held-out games."""
-        return self.play(model, self.drawn((HELD_OUT, 0), count), best=True).paid.numpy()  # type: ignore[no-any-return]
+        return self.play(model, self.drawn((HELD_OUT, 0), count), best=True).paid.numpy()
 
     def final(self, model: nn.Module) -> dict[str, dict[str, float]]:
         """What is won in a game, by the model and by known ways to play the same bandits."""
