@@ -41,8 +41,8 @@ def epsilon_greedy(share: float = 0.1) -> Play:
 
 def thompson(rng: np.random.Generator, wins: Counts, losses: Counts, left: int) -> np.ndarray:
     """The best arm of chances drawn from what is believed of them. Thompson 1933."""
-    believed: np.ndarray = rng.beta(wins + 1, losses + 1)
-    return np.asarray(believed.argmax(1))
+    arms: np.ndarray = rng.beta(wins + 1, losses + 1).argmax(1)
+    return arms
 
 
 def ucb1(rng: np.random.Generator, wins: Counts, losses: Counts, left: int) -> np.ndarray:
@@ -130,5 +130,5 @@ def known(pulls: int) -> dict[str, Play]:
 
 def _highest(rng: np.random.Generator, values: np.ndarray) -> np.ndarray:
     """The place of the highest value; of several, any."""
-    drawn: np.ndarray = np.where(values == values.max(1, keepdims=True), rng.random(values.shape), -1.0)
-    return np.asarray(drawn.argmax(1))
+    places: np.ndarray = np.where(values == values.max(1, keepdims=True), rng.random(values.shape), -1.0).argmax(1)
+    return places

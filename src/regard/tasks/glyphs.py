@@ -101,8 +101,8 @@ def _drawn(rng: np.random.Generator, drawings: int, side: int) -> np.ndarray:
     ink = np.einsum("tc,nscd->nstd", bends, points).reshape(drawings, -1, 2)
     centres = (np.arange(side) + 0.5) / side
     near = np.exp(-0.5 * ((ink[..., None] - centres) / 0.04) ** 2)  # n t 2 side
-    drawn: np.ndarray = np.einsum("nty,ntx->ntyx", near[:, :, 0], near[:, :, 1]).max(1).astype(np.float32)
-    return drawn
+    made: np.ndarray = np.einsum("nty,ntx->ntyx", near[:, :, 0], near[:, :, 1]).max(1).astype(np.float32)
+    return made
 
 
 def episodes(
