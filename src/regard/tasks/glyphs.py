@@ -60,7 +60,7 @@ def omniglot(file: Path, side: int) -> Glyphs:
     try:
         with np.load(file, allow_pickle=False) as found:
             packed, alphabet, character = (found[name] for name in ("images", "alphabet", "character"))
-    except (ValueError, KeyError, OSError, zipfile.BadZipFile):
+    except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile):
         raise ValueError(
             f"{file} is no file of characters; it should be an .npz with images (packed bits), alphabet and character"
         ) from None
@@ -101,7 +101,7 @@ def _drawn(rng: np.random.Generator, drawings: int, side: int) -> np.ndarray:
     ink = np.einsum("tc,nscd->nstd", bends, points).reshape(drawings, -1, 2)
     centres = (np.arange(side) + 0.5) / side
     near = np.exp(-0.5 * ((ink[..., None] - centres) / 0.04) ** 2)  # n t 2 side
-    return np.einsum("nty,ntx->ntyx", near[:, :, 0], near[:, :, 1]).max(1).astype(np.float32)
+    return np.asarray(np.einsum("nty,ntx->ntyx", near[:, :, 0], near[:, :, 1]).max(1), np.float32)
 
 
 def episodes(
