@@ -21,6 +21,7 @@ from regard.tasks.label_measures import (
     opposite,
     rank_correlation,
     referents,
+    rollout,
     shuffled,
     without_the_reason,
 )
@@ -141,11 +142,14 @@ def test_order_changes_answers_where_places_are_known():
 
 
 @torch.no_grad()
-def test_the_look_of_it_is_read_from_the_last_layer():
+def test_what_it_has_of_a_noun_counts_detours():
     task = task_of("referent")
     model = model_of(task)
     tired, _ = task.problem.pairs(5, 7)
-    weights = looks(model, tired)[-1].mean(1)
+    weights = np.eye(12)[None]
+    for layer in looks(model, tired):
+        weights = (0.5 * layer.numpy().mean(1) + 0.5 * np.eye(12)) @ weights
+    torch.testing.assert_close(rollout(looks(model, tired)).sum(-1), torch.ones(7, 12))
     found = look_of_it(model, tired, referents(tired))
     for row, items in enumerate(tired.items[..., 0].tolist()):
         place = items.index(int(tired.right[row, 0]))

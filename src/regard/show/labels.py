@@ -10,12 +10,14 @@ from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
+import torch
 from torch import nn
 
 from regard.attend.watch import watch
 from regard.models.labeller import Labelled, Labeller
 from regard.show.draw import BLUE, FAINT, INK, ORANGE
 from regard.show.trace import Trace, of_look
+from regard.tasks.label_measures import rollout
 from regard.tasks.labelling import Labelling, answered
 from regard.tasks.labels import Drawn, LabelProblem
 from regard.tasks.odd_pictures import OddPicture
@@ -101,15 +103,18 @@ def _ponder_bars(axes: Any, labels: Sequence[str], shares: np.ndarray, steps: np
 
 
 def lines(figure: Any, task: Labelling, model: Labeller) -> None:
-    """*it* on the left, what it looks at on the right, a line as wide as the weight: for both reasons."""
+    """*it* on the left, what it has of each word on the right, a line as wide as that: for both reasons."""
     assert isinstance(task.problem, Referent)
     figure.set_size_inches(10, 4.6)
     for axes, drawn in zip(figure.subplots(1, 2), _minimal_pair(task.problem), strict=True):
         words = task.problem.told(drawn.items[0])
         found, seen = traces(model, drawn, words)
-        last = [trace for trace in seen if trace.layer == seen[-1].layer]
-        weights = np.mean([trace.weights.numpy() for trace in last], 0)[drawn.asked[0, 0]]
-        _line_view(axes, words, int(drawn.asked[0, 0]), weights)
+        layers = range(seen[-1].layer + 1)
+        looks = [torch.stack([trace.weights for trace in seen if trace.layer == layer])[None] for layer in layers]
+        asked = int(drawn.asked[0, 0])
+        weights = rollout(looks)[0, asked].numpy()
+        weights[asked] = 0  # what it has of itself would hide the rest
+        _line_view(axes, words, asked, weights / weights.sum())
         said = task.problem.answer(int(found.scores.argmax(-1)[0, 0]))
         axes.set_title(f"... too {words[-1]}: it is the {said}", fontsize=10)
 

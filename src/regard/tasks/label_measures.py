@@ -104,14 +104,27 @@ def moves(task: Labelling, model: Labeller) -> dict[str, Scores]:
     }
 
 
+def rollout(seen: Sequence[Float[Tensor, "b h n n"]]) -> Float[Tensor, "b n n"]:
+    """How much of each item reaches each place through all layers. Abnar & Zuidema 2020.
+
+    Heads count alike, and half of every state is what it was before the look: ½(A + 1), layer upon layer. A noun that
+    *it* meets by way of another word counts as well as one it looks at itself.
+    """
+    own = torch.eye(seen[0].shape[-1])
+    reached = own.expand(len(seen[0]), -1, -1)
+    for weights in seen:
+        reached = (weights.mean(1) + own) / 2 @ reached
+    return reached
+
+
 def referents(drawn: Drawn) -> np.ndarray:
     """The words that are meant."""
     return drawn.right[:, 0]
 
 
 def look_of_it(model: Labeller, drawn: Drawn, nouns: np.ndarray) -> np.ndarray:
-    """How much *it* looks at these nouns in the last layer, a mean over heads."""
-    weights = looks(model, drawn)[-1].mean(1).numpy()
+    """How much *it* has of these nouns after all layers, as its looks and those of the words between them tell."""
+    weights = rollout(looks(model, drawn)).numpy()
     rows = np.arange(len(weights))
     places = (drawn.items[..., 0] == nouns[:, None]).argmax(1)
     return np.asarray(weights[rows, drawn.asked[:, 0], places])
