@@ -79,7 +79,7 @@ def test_it_is_drawn_and_put_into_the_table(run, tmp_path):
 
 
 def test_two_spellings_are_two_vocabularies(tmp_path, capsys):
-    given = ["--data.joint", "True", "--data.pairs", str(spelt(tmp_path))]
+    given = ["--data.joint", "--data.pairs", str(spelt(tmp_path))]
     assert main(["train", "cmudict", "--run", str(tmp_path / "x"), *given]) == 2
     assert "are two vocabularies; set data.joint = false" in capsys.readouterr().err
 

@@ -16,6 +16,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from typing import Any
 
 SPECIAL = 4 + 256  # pad, unknown, start, end, and one piece for each byte
 SAMPLE = 2_000_000  # lines; more change no vocabulary worth speaking of, but fill the memory
@@ -88,7 +89,7 @@ SPELLINGS: dict[str, Callable[[str], bool]] = {
 }
 
 
-def _trained(texts: Iterator[str], size: int, **kind: object) -> bytes:
+def _trained(texts: Iterator[str], size: int, **kind: Any) -> bytes:
     import sentencepiece  # it takes a moment, and the parent may be waiting to send
 
     made = io.BytesIO()
