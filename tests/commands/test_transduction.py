@@ -33,8 +33,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = str(spelt(folder))
     options = {
         **{"data.pairs": file, "data.test-pairs": file, "data.hold-out": 4, "data.columns": "pronunciations"},
-        **{"model.width": 24, "model.embedding": 16, "model.dropout": 0.0, "search.beam": 1},
-        **{"train.steps": 120, "train.save-every": 60, "train.threads": 1, "train.batch-tokens": 200},
+        **{"model.width": 32, "model.embedding": 32, "model.dropout": 0.0, "search.beam": 1},
+        **{"train.steps": 400, "train.save-every": 200, "train.threads": 1, "train.batch-tokens": 200},
         **{"train.rate": 0.01, "train.warmup": 10, "train.average": 1, "train.smoothing": 0.0},
     }
     given = [word for name, value in options.items() for word in (f"--{name}", str(value))]
@@ -79,7 +79,7 @@ def test_it_is_drawn_and_put_into_the_table(run, tmp_path):
 
 
 def test_two_spellings_are_two_vocabularies(tmp_path, capsys):
-    given = ["--data.joint", "True", "--data.pairs", str(spelt(tmp_path))]
+    given = ["--data.joint", "--data.pairs", str(spelt(tmp_path))]
     assert main(["train", "cmudict", "--run", str(tmp_path / "x"), *given]) == 2
     assert "are two vocabularies; set data.joint = false" in capsys.readouterr().err
 

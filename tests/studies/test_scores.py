@@ -28,7 +28,7 @@ def test_only_the_linear_score_ignores_the_query():
         model = scores.model(scores.SCORES[name](scores.WIDTH), RULES["copy"].vocabulary).eval()
         effects[name] = scores.query_effect(scores.looked(model, RULES["copy"].sentences(5, 10, 20, 1)))
     assert effects.pop("linear concat") < 1e-6
-    assert min(effects.values()) > 1e-4
+    assert min(effects.values()) > 5e-6
 
 
 def test_a_look_takes_time_and_strength_can_be_frozen():

@@ -105,7 +105,7 @@ def draw(found: Found, path: Path) -> None:
             axes[0].plot([float(s) for s in strengths], values, style, color=ink, label=f"{label}, noise {noise}")
     axes[0].axhline(100 * found.mean("nearest", noise=MUCH), color=trial.GREY, linestyle=":", linewidth=1)
     axes[0].set(xscale="log", xlabel="strength β", ylabel="% of questions", title="The value that is read is")
-    axes[0].legend(frameon=False, fontsize=7, loc="upper left")
+    axes[0].legend(frameon=False, fontsize=7, loc="lower right")
     for place, strength in enumerate(("5", "20", "100"), start=1):
         ranked = found.seen(strength=strength)
         axes[place].barh(range(BEST), [weight for _, weight in ranked], color=trial.BLUE, height=0.5)
