@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from regard.commands.evaluate import translates
 from regard.train.folder import read_manifest
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ def show(
     runs = [run] if looking.compare is None else [run, looking.compare]
     for one in runs:
         read_manifest(one)  # what is no run is told before torch is waited for
-    if not translates(run):
+    if not _says_texts(run):
         return _other_system(run, text, to, looking)
     said = _text(text)
     import torch
@@ -104,6 +103,14 @@ def show(
     if to.out is not None or not to.figures:
         _page(translators, runs, ask, to.out or Path("page.html"))
     return 0
+
+
+def _says_texts(run: Path) -> bool:
+    """Whether it says a text for a text, as translators do; what it says can then be looked into word by word."""
+    from regard.recipe import of_run
+    from regard.systems.text import TextRecipe
+
+    return isinstance(of_run(run, trust_code=True), TextRecipe)  # it is read, not built
 
 
 def _other_system(run: Path, text: str | None, to: To, looking: Looking) -> int:
