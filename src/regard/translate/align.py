@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import overload
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -38,15 +40,35 @@ def lengths(pieces: Sequence[str]) -> Int[np.ndarray, " n"]:
     return np.array(found, np.int64)
 
 
-def places_by(lengths: Int[np.ndarray, " n"], spaced: bool) -> list[Span]:
-    """The same as `places` for pieces of these lengths, in a fraction of the time: a megabyte has a million.
+@dataclass(frozen=True, eq=False)
+class Spans(Sequence[Span]):
+    """Spans as two arrays: a megabyte of text has a million, and so many tuples take longer than finding them."""
+
+    starts: Int[np.ndarray, " n"]
+    ends: Int[np.ndarray, " n"]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @overload
+    def __getitem__(self, place: int) -> Span: ...
+    @overload
+    def __getitem__(self, place: slice) -> Spans: ...
+    def __getitem__(self, place: int | slice) -> Span | Spans:
+        if isinstance(place, slice):
+            return Spans(self.starts[place], self.ends[place])
+        return int(self.starts[place]), int(self.ends[place])
+
+
+def places_by(lengths: Int[np.ndarray, " n"], spaced: bool) -> Spans:
+    """The same as `places` for pieces of these lengths, in a fraction of the time.
 
     `spaced` says whether the first begins with a space, which is not of the text.
     """
     ends = lengths.clip(0).cumsum() - spaced
     starts = ends - np.abs(lengths)
     starts[:1] = 0
-    return list(zip(starts.tolist(), ends.tolist(), strict=True))
+    return Spans(starts, ends)
 
 
 @lru_cache(2**17)

@@ -77,7 +77,7 @@ class Speaker:
         self._written = source.words(range(len(source)))  # asking for each piece of a long text takes a while
         self._lengths = lengths(self._written)
 
-    def places(self, text: str) -> list[Span]:
+    def places(self, text: str) -> Sequence[Span]:
         """Which characters each piece of a text covers."""
         told = self.source.spans(text)
         if told is not None:
