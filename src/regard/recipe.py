@@ -38,7 +38,7 @@ def file_of(name_or_path: str | Path) -> Path:
         return file
     if file.suffix == ".toml" or len(file.parts) > 1:
         raise ValueError(f"{file} is not there; a recipe is a TOML file, or one of those `regard recipes list` shows")
-    near = difflib.get_close_matches(name, shipped(), 3, 0.4)
+    near = difflib.get_close_matches(name, shipped(), 3, 0.5)
     meant = f"perhaps you meant {' or '.join(near)}" if near else "`regard recipes list` shows those there are"
     raise ValueError(f"there is no recipe '{name}'; {meant}")
 

@@ -186,7 +186,7 @@ class TestThereOrNotThere:
     ("given", "said"),
     [
         ({}, "no text is given; name it with --data.source"),
-        ({"generated": "poems"}, "there is no generator 'poems'; perhaps you meant"),
+        ({"generated": "poems"}, "there is no generator 'poems'; there are: dates, arithmetic"),
     ],
 )
 def test_what_is_not_there_is_said(tmp_path: Path, given: dict[str, str], said: str) -> None:
