@@ -158,7 +158,7 @@ def draw(found: Found, path: Path) -> None:
         curve = found.seen(estimator=name)
         right.plot(EVERY * np.arange(len(curve)), curve, color=ink, label=name)
     right.set(title="Chance of reading the right place", xlabel="updates", ylim=(0, 1))
-    right.legend(frameon=False, fontsize=8, loc="upper left")
+    right.legend(frameon=False, fontsize=8, loc="lower right")
     trial.plain(left, right)
     figure.savefig(path, dpi=130)
 

@@ -37,7 +37,7 @@ class Generator(Protocol):
 def generator(name: str) -> Generator:
     """The generator of that name."""
     if name not in GENERATORS:
-        near = difflib.get_close_matches(name, GENERATORS, 1, 0.6)
+        near = difflib.get_close_matches(name, GENERATORS, 1)
         raise ValueError(
             f"there is no generator '{name}'; "
             + (f"perhaps you meant {near[0]}" if near else f"there are: {', '.join(GENERATORS)}")
