@@ -166,8 +166,8 @@ def test_a_text_that_kills_workers_fails_alone() -> None:
         assert texts_of(jobs[2]) == [said("b")]
         assert [one.failed for one in jobs[1].answers if one] == ["the worker died"]
         assert [one.failed for one in jobs[3].answers if one] == [None, "the worker died"]
-        assert crew.lost == 3
-        assert line.metrics.lost == 3
+        assert crew.lost == 5
+        assert line.metrics.lost == 5
         await line.stop()
 
     run(test)

@@ -17,7 +17,7 @@ from regard.serve.crew import Answered, CannotStart, Lost
 from regard.serve.metrics import Metrics
 from regard.serve.settings import Batching, Limits
 
-TRIES = 2
+TRIES = 3
 """Workers that a text may kill before it is at fault."""
 GRACE = 2.0
 """Seconds after the last deadline of a batch, when a worker that still says nothing is ended."""
@@ -232,7 +232,7 @@ class Queue:
                 job.answer(place, answered)
 
     def _again(self, batch: Batch) -> None:
-        """Its worker died: each text once more, by itself; one that was by itself twice is what kills workers."""
+        """Its worker died: each text again, by itself; one that died by itself twice is what kills workers."""
         for job, place in reversed(batch.items):
             if job.dropped:
                 continue
