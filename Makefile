@@ -36,7 +36,7 @@ browser:  ## a browser for the tests of the page, where one can be installed; wi
 
 test: $(DEV) browser  ## all tests, then those of the heart once more with every shape checked
 	$(BIN)/python -m pytest
-	$(BIN)/python -m pytest -m 'not unchecked' --jaxtyping-packages=regard,tests.check tests/attend tests/laws
+	$(BIN)/python -m pytest -m 'not unchecked' --jaxtyping-packages=regard.attend,tests.check tests/attend tests/laws
 
 lint: $(DEV)  ## ruff: rules and format
 	$(BIN)/ruff check .
