@@ -229,7 +229,9 @@ def draw(cells: Sequence[Cell], file: Path) -> None:
         reach = [[m - min(s), max(s) - m] for m, s in zip(middle, speeds, strict=True)]
         colours = ["tab:orange" if one.name == OURS else "tab:gray" for one in found]
         panel.barh([one.name for one in found], middle, xerr=[*zip(*reach, strict=True)], color=colours)
-        panel.set(title=f"{cell.model}: {cell.name}", xlabel="words per second")
+        panel.set_title(f"{cell.model}: {cell.name}", fontsize=10)
+        panel.set_xlabel("words per second", fontsize=9)
+        panel.tick_params(labelsize=8)
     figure.savefig(file, dpi=110)
     pyplot.close(figure)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import shorten
 from typing import Any, cast
 
 from torch import nn
@@ -13,6 +14,8 @@ from regard.tasks.texts import Pair
 from regard.tasks.translation import Translation
 from regard.translate.align import chosen
 from regard.translate.speaker import Speaker, place_of
+
+WIDEST = 72  # letters of a title
 
 
 def pictured(figure: Any, task: Translation, model: nn.Module) -> None:
@@ -26,7 +29,8 @@ def pictured(figure: Any, task: Translation, model: nn.Module) -> None:
     for axes, pair, spoken in zip(figure.subplots(1, len(some)), some, said, strict=True):
         part = speaker.watched(spoken).part
         right = part.text == pair[2]
-        axes.set_title(f"{pair[1]}\n{part.text}"[:160], fontsize=7, color="black" if right else points.BAD, wrap=True)
+        title = "\n".join(shorten(text, WIDEST, placeholder=" …") for text in (pair[1], part.text))
+        axes.set_title(title, fontsize=7, color="black" if right else points.BAD)
         if part.attention is None:
             axes.text(0.5, 0.5, "it does not look at the source", ha="center", va="center", color=points.GREY)
             axes.set(xticks=[], yticks=[])
