@@ -139,7 +139,8 @@ def run(study: Study, arguments: Sequence[str] | None) -> None:
         kept.append(cell)
         _save(file, about, kept)
         print(_line(cell), flush=True)
-    _save(file, about, kept)  # the circumstances of this session, even where nothing was left to measure
+    about["commit"] = ", ".join(dict.fromkeys(cell.commit for cell in kept))  # those that cells were measured with
+    _save(file, about, kept)
     found = Found(kept)
     lines = [f"- {key}: {f'`{value}`' if key == 'command' else value}" for key, value in about.items()]
     title, rest = study.page(found, given.steps).split("\n", 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import cast
 
@@ -19,23 +18,11 @@ from regard.attend.watch import watch
 from regard.models.few_shot import FewShot, build_few_shot
 from regard.models.sequence_settings import ImageModel, SnailModel
 from regard.models.settings import LstmModel
+from regard.tasks.drawn import BATCHES, HELD_OUT, Some
 from regard.tasks.glyphs import Episodes, Glyphs, episodes, nearest, omniglot, strokes
 from regard.tasks.sequence_settings import FewShotData
 from regard.tasks.task import Loss, Task
 from regard.text.places import located
-
-BATCHES = 100  # of an epoch
-HELD_OUT = 2**31  # a seed no epoch has
-
-
-@dataclass(frozen=True)
-class Some:
-    """Episodes named by what they are drawn from: a batch, or a part of one."""
-
-    epoch: int
-    batch: int
-    first: int
-    after: int
 
 
 @dataclass(frozen=True)
@@ -106,8 +93,7 @@ class Naming(Task):
         return Loss(total, {"loss": float(total.detach())})
 
     def split(self, which: Some, parts: int = 2) -> Sequence[Some]:
-        cuts = np.linspace(which.first, which.after, min(parts, which.after - which.first) + 1).astype(int).tolist()
-        return [Some(which.epoch, which.batch, a, b) for a, b in pairwise(cuts)]
+        return which.split(parts)
 
     def where(self, which: Some) -> str:
         return f"batch {which.batch} of epoch {which.epoch}, episodes {which.first} to {which.after - 1}"

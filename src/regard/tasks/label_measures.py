@@ -11,7 +11,8 @@ from torch import Tensor
 
 from regard.attend.watch import watch
 from regard.models.labeller import Labeller
-from regard.tasks.labelling import HELD_OUT, Labelling, Measure, Scores, answered, scored
+from regard.tasks.drawn import HELD_OUT
+from regard.tasks.labelling import Labelling, Measure, Scores, answered, scored
 from regard.tasks.labels import Drawn, LabelProblem
 from regard.tasks.odd_pictures import OddPicture
 from regard.tasks.rows import Mirror, Parity, Sum

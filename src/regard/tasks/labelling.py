@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import cast
 
@@ -15,21 +14,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from regard.models.labeller import Labelled, Labeller
+from regard.tasks.drawn import BATCHES, HELD_OUT, Some
 from regard.tasks.labels import Drawn, LabelProblem
 from regard.tasks.task import Loss, Task
-
-BATCHES = 100  # of an epoch; each has examples of one size
-HELD_OUT = 2**31  # a seed no epoch has
-
-
-@dataclass(frozen=True)
-class Some:
-    """Examples named by what they are drawn from: a batch, or a part of one."""
-
-    epoch: int
-    batch: int
-    first: int
-    after: int
 
 
 @dataclass(frozen=True)
@@ -113,8 +100,7 @@ class Labelling(Task):
         return Loss(total, {"loss": float(surprise.detach()), "steps": steps})
 
     def split(self, which: Some, parts: int = 2) -> Sequence[Some]:
-        cuts = np.linspace(which.first, which.after, min(parts, self.units(which)) + 1).astype(int).tolist()
-        return [Some(which.epoch, which.batch, a, b) for a, b in pairwise(cuts)]
+        return which.split(parts)
 
     def where(self, which: Some) -> str:
         return f"batch {which.batch} of epoch {which.epoch}, examples {which.first} to {which.after - 1}"

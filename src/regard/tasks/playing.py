@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,22 +16,10 @@ from regard.models.sequence_settings import SnailModel
 from regard.models.settings import LstmModel
 from regard.models.snail import build_learner
 from regard.tasks.bandits import best_possible, indices, known, played
+from regard.tasks.drawn import BATCHES, HELD_OUT, Some
 from regard.tasks.policy import policy_loss, to_go
 from regard.tasks.sequence_settings import BanditData
 from regard.tasks.task import Loss, Task
-
-BATCHES = 100  # of an epoch
-HELD_OUT = 2**31  # a seed no epoch has
-
-
-@dataclass(frozen=True)
-class Some:
-    """Games named by what they are drawn from: a batch, or a part of one."""
-
-    epoch: int
-    batch: int
-    first: int
-    after: int
 
 
 @dataclass(frozen=True)
@@ -99,8 +86,7 @@ class Playing(Task):
         return Loss(total, {"loss": float(missed.sum())})
 
     def split(self, which: Some, parts: int = 2) -> Sequence[Some]:
-        cuts = np.linspace(which.first, which.after, min(parts, self.units(which)) + 1).astype(int).tolist()
-        return [Some(which.epoch, which.batch, a, b) for a, b in pairwise(cuts)]
+        return which.split(parts)
 
     def where(self, which: Some) -> str:
         return f"batch {which.batch} of epoch {which.epoch}, games {which.first} to {which.after - 1}"

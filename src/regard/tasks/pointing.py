@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import cast
 
@@ -18,24 +17,12 @@ from regard.models.pointer import FIRST, Pointer, build_pointer
 from regard.models.settings import PointerModel
 from regard.search.beam import search
 from regard.search.settings import Search
+from regard.tasks.drawn import BATCHES, HELD_OUT, Some
 from regard.tasks.points import PROBLEMS, Answers, Points
 from regard.tasks.settings import PointData
 from regard.tasks.task import Loss, Task
 from regard.text.batch import padded
 from regard.text.ids import END, START
-
-BATCHES = 100  # of an epoch; each has problems of one size
-HELD_OUT = 2**31  # a seed no epoch has
-
-
-@dataclass(frozen=True)
-class Some:
-    """Problems named by what they are drawn from: a batch, or a part of one."""
-
-    epoch: int
-    batch: int
-    first: int
-    after: int
 
 
 @dataclass(frozen=True)
@@ -88,8 +75,7 @@ class PointingTask(Task):
         return Loss(total, {"loss": float(total.detach())})
 
     def split(self, which: Some, parts: int = 2) -> Sequence[Some]:
-        cuts = np.linspace(which.first, which.after, min(parts, self.units(which)) + 1).astype(int).tolist()
-        return [Some(which.epoch, which.batch, a, b) for a, b in pairwise(cuts)]
+        return which.split(parts)
 
     def where(self, which: Some) -> str:
         return f"batch {which.batch} of epoch {which.epoch}, problems {which.first} to {which.after - 1}"

@@ -6,11 +6,9 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import cast
 
-import numpy as np
 import torch
 from jaxtyping import Int
 from torch import Tensor, nn
@@ -18,6 +16,7 @@ from torch.nn import functional as F
 
 from regard.models.reading import LanguageModel, build_reader
 from regard.models.sequence_settings import ReaderModel
+from regard.tasks.drawn import Some
 from regard.tasks.passages import (
     Passages,
     Recall,
@@ -33,16 +32,6 @@ from regard.text.lines import lines
 from regard.text.places import located
 
 VOCABULARY = "vocabulary.txt"
-
-
-@dataclass(frozen=True)
-class Some:
-    """Passages named by where they come from: a batch, or a part of one."""
-
-    epoch: int
-    batch: int
-    first: int
-    after: int
 
 
 @dataclass(frozen=True)
@@ -117,9 +106,7 @@ class Reading(Task):
         return Loss(total, {"loss": float(plain.detach())})
 
     def split(self, which: Some, parts: int = 2) -> Sequence[Some]:
-        rows = which.after - which.first
-        cuts = np.linspace(which.first, which.after, min(parts, rows) + 1).astype(int).tolist()
-        return [Some(which.epoch, which.batch, a, b) for a, b in pairwise(cuts)]
+        return which.split(parts)
 
     def where(self, which: Some) -> str:
         return f"batch {which.batch} of epoch {which.epoch}, rows {which.first} to {which.after - 1}"

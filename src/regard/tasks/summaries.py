@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from regard.tasks.drawn import BATCHES, HELD_OUT, Some
 from regard.tasks.news import draw, is_right, known_words
 from regard.tasks.settings import ArticleData
 from regard.text.articles import Article, articles
@@ -19,8 +18,6 @@ from regard.text.batch import plan
 from regard.text.places import located
 from regard.text.words import Text, Words
 
-BATCHES = 100  # of an epoch; each has texts of every size that is trained on
-HELD_OUT = 2**31  # a seed no epoch has
 CHOSEN_BY = 96  # invented texts that the best model is chosen by
 VOCABULARY = "pieces/words.txt"
 
@@ -75,16 +72,6 @@ class Summaries(ABC):
         return []
 
 
-@dataclass(frozen=True)
-class Some:
-    """Texts named by what they are drawn from: a batch, or a part of one."""
-
-    epoch: int
-    batch: int
-    first: int
-    after: int
-
-
 class Invented(Summaries):
     """News that never happened; fresh ones every epoch."""
 
@@ -106,8 +93,7 @@ class Invented(Summaries):
         return which.after - which.first
 
     def split(self, which: Some, parts: int) -> Sequence[Some]:
-        cuts = np.linspace(which.first, which.after, min(parts, self.units(which)) + 1).astype(int).tolist()
-        return [Some(which.epoch, which.batch, a, b) for a, b in pairwise(cuts)]
+        return which.split(parts)
 
     def where(self, which: Some) -> str:
         return f"batch {which.batch} of epoch {which.epoch}, texts {which.first} to {which.after - 1}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import cast
 
@@ -17,22 +16,10 @@ from torch.nn import functional as F
 
 from regard.models.settings import LstmModel, TuringModel
 from regard.models.turing import Machine, build_machine
+from regard.tasks.drawn import BATCHES, HELD_OUT, Some
 from regard.tasks.settings import TapeData
 from regard.tasks.tapes import Copy, Drawn, Ngrams, Priority, Recall, Repeat, TapeProblem
 from regard.tasks.task import Loss, Task
-
-BATCHES = 100  # of an epoch; each has examples of one size
-HELD_OUT = 2**31  # a seed no epoch has
-
-
-@dataclass(frozen=True)
-class Some:
-    """Examples named by what they are drawn from: a batch, or a part of one."""
-
-    epoch: int
-    batch: int
-    first: int
-    after: int
 
 
 @dataclass(frozen=True)
@@ -97,8 +84,7 @@ class Taping(Task):
         return Loss(total, {"loss": float(total.detach()) / math.log(2)})
 
     def split(self, which: Some, parts: int = 2) -> Sequence[Some]:
-        cuts = np.linspace(which.first, which.after, min(parts, self.units(which)) + 1).astype(int).tolist()
-        return [Some(which.epoch, which.batch, a, b) for a, b in pairwise(cuts)]
+        return which.split(parts)
 
     def where(self, which: Some) -> str:
         return f"batch {which.batch} of epoch {which.epoch}, sequences {which.first} to {which.after - 1}"
