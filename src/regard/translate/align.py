@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import overload
@@ -58,6 +58,9 @@ class Spans(Sequence[Span]):
         if isinstance(place, slice):
             return Spans(self.starts[place], self.ends[place])
         return int(self.starts[place]), int(self.ends[place])
+
+    def __iter__(self) -> Iterator[Span]:
+        return zip(self.starts.tolist(), self.ends.tolist(), strict=True)
 
 
 def places_by(lengths: Int[np.ndarray, " n"], spaced: bool) -> Spans:

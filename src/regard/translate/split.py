@@ -149,16 +149,17 @@ def _at_spaces(text: str, start: int, end: int) -> bool:
 
 def _best(text: str, start: int, seen: Sequence[Span], at: int, limit: int, inside: bytearray) -> int:
     """Where to cut, counted from `start`: as late as possible behind a clause, else a word, a letter, a piece."""
+    near = list(seen[at : at + limit + 1])  # one at a time they take longer
     space = letter = piece = 0
-    last = start + seen[at + limit - 1][1] + 1
-    spaced = _SPACED.search(text, start + seen[at][0], last) is not None
-    claused = spaced and _CLAUSE.search(text, start + seen[at + limit // 2][0], last) is not None
-    for end in range(at + limit - 1, at - 1, -1):
-        cut = seen[end][1]
-        if cut <= seen[at][0] or inside[start + cut] or _goes_on(seen, end):
+    first, last = near[0][0], start + near[limit - 1][1] + 1
+    spaced = _SPACED.search(text, start + first, last) is not None
+    claused = spaced and _CLAUSE.search(text, start + near[limit // 2][0], last) is not None
+    for end in range(limit - 1, -1, -1):
+        cut = near[end][1]
+        if cut <= first or inside[start + cut] or _goes_on(near, end):
             continue
         piece = piece or cut
-        if not spaced and end < at + limit - ACCENTS:
+        if not spaced and end < limit - ACCENTS:
             break  # no letter has so many
         if _belongs(text, start + cut):
             continue
@@ -167,11 +168,11 @@ def _best(text: str, start: int, seen: Sequence[Span], at: int, limit: int, insi
             break
         if text[start + cut : start + cut + 1].isspace():
             space = space or cut
-            if end >= at + limit // 2 and _CLAUSE.match(text, start + cut - 1):
+            if end >= limit // 2 and _CLAUSE.match(text, start + cut - 1):
                 return cut
-        if space and (not claused or end <= at + limit // 2):
+        if space and (not claused or end <= limit // 2):
             break
-    return space or letter or piece or _behind(start, seen[at], inside)
+    return space or letter or piece or _behind(start, near[0], inside)
 
 
 def _behind(start: int, first: Span, inside: bytearray) -> int:
