@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -139,3 +140,10 @@ def test_told_so_it_is_bound(folder: Path, given: dict[str, str]) -> None:
         pytest.raises(ValueError, match=r"cannot listen on 127\.0\.0\.1 port"),
     ):
         bound(Serving([TOY], port=taken.getsockname()[1]))
+
+
+def test_an_answer_in_two_parts_does_not_wait_between_them() -> None:
+    with bound(Serving([TOY], port=0)) as listening, socket.create_connection(listening.getsockname()):
+        there, _ = listening.accept()
+        with there:
+            assert there.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

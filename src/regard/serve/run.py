@@ -67,11 +67,15 @@ def bound(serving: Serving) -> socket.socket:
         raise ValueError(f"there is no port {serving.port}; choose 1024 to 65535, or 0 for any that is free")
     family = socket.AF_INET6 if ":" in serving.host else socket.AF_INET
     try:
-        return socket.create_server((serving.host, serving.port), family=family, backlog=1024)
+        listening = socket.create_server((serving.host, serving.port), family=family, backlog=1024)
     except OSError as error:
         raise ValueError(
             f"cannot listen on {serving.host} port {serving.port} ({error.strerror}); choose another --host or --port"
         ) from None
+    # asyncio does so only for sockets that it opened: else the second part of an answer waits 40 ms for the
+    # first to be acknowledged.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 def loopback(host: str) -> bool:
