@@ -131,6 +131,7 @@ class _Blocks(torch.autograd.Function):
             for total, more in zip(to_learned, found[3:], strict=True):
                 if more is not None:
                     total += more
+            del block, part, arriving, found  # before the next block needs room
         return None, None, to_query, to_keys, to_values, *to_learned
 
 

@@ -9,7 +9,7 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from regard.evaluate.system import System
 from regard.show.system import picture
@@ -46,6 +46,80 @@ PAPERS: dict[str, dict[str, str]] = {
 }
 
 
+Scores = Mapping[str, Mapping[str, float]]
+"""Figures by split, then by measure."""
+
+
+class Goal(NamedTuple):
+    """What a figure is to come to: a number, or so many times another figure."""
+
+    split: str
+    measure: str
+    sign: Literal["≥", "≤"]
+    value: float
+    of: tuple[str, str, str] | None = None
+    """The other figure: its run, its split, its measure."""
+
+    def told(self, name: str, known: Mapping[str, Scores]) -> str | None:
+        """One line: what was asked and whether it was reached; None while a figure is not known."""
+        ours = _figure(known, (name, self.split, self.measure))
+        theirs = 1.0 if self.of is None else _figure(known, self.of)
+        if ours is None or theirs is None:
+            return None
+        asked = self.value * theirs
+        reached = ours >= asked if self.sign == "≥" else ours <= asked
+        what = "" if self.of is None else f" × {theirs:.4g}, {self.of[2]} at {self.of[1]} of {self.of[0]}"
+        return (
+            f"- {self.split}, {self.measure}: {ours:.4g} ({self.sign} {self.value:g}{what}): "
+            f"{'reached' if reached else '**not reached**'}"
+        )
+
+
+def _figure(known: Mapping[str, Scores], at: tuple[str, str, str]) -> float | None:
+    run, split, measure = at
+    return known.get(run, {}).get(split, {}).get(measure)
+
+
+GOALS: dict[str, Sequence[Goal]] = {
+    "hull": (Goal("n=5", "exact", "≥", 0.85), Goal("n=5", "area", "≥", 0.99)),
+    "sort": (Goal("n=10", "exact", "≥", 0.9),),
+    "tour-5": (Goal("n=5", "length", "≤", 2.15),),
+    "tour-10": (Goal("n=10", "length", "≤", 3.0),),
+    "ntm-copy": (
+        Goal("size=10", "bits", "≤", 0.1),
+        Goal("size=20", "bits", "≤", 0.1),
+        Goal("size=40", "bits", "≤", 1),
+    ),
+    "lstm-copy": (Goal("size=40", "bits", "≥", 10),),
+    "ntm-copy-x23": (
+        Goal("size=20", "bits", "≥", 5, ("ntm-copy", "size=20", "bits")),
+        Goal("size=40", "bits", "≥", 5, ("ntm-copy", "size=40", "bits")),
+    ),
+    "ntm-ngrams": (
+        Goal("size=200", "bits", "≤", 1.03, ("ntm-ngrams", "size=200", "best possible")),
+        Goal("size=200", "bits", "≤", 1, ("lstm-ngrams", "size=200", "bits")),
+    ),
+    "news": (Goal("sentences=6", "copied", "≥", 0.95),),
+    "news-plain": (Goal("sentences=6", "copied", "≤", 0),),
+    "digest": (
+        Goal("sentences=5", "repeated", "≤", 0.2, ("digest-uncovered", "sentences=5", "repeated")),
+        Goal("sentences=8", "repeated", "≤", 0.2, ("digest-uncovered", "sentences=8", "repeated")),
+    ),
+    "omniglot": (Goal("5-way 1-shot", "right", "≥", 0.85),),
+    "lstmn": (Goal("test", "perplexity", "≤", 0.98, ("lstm-lm", "test", "perplexity")),),
+    "reverse": (Goal("size=16", "right", "≥", 0.999), Goal("size=16", "anti-diagonal", "≥", 0.9)),
+    "odd-one-out": (Goal("size=10", "right", "≥", 0.9),),
+    "referent": (Goal("size=16", "right", "≥", 0.95), Goal("pairs", "moves", "≥", 0.9)),
+    "stories": (
+        Goal("facts=1", "right", "≥", 0.95),
+        Goal("facts=2", "right", "≥", 0.95),
+        Goal("facts=2", "steps where asked", "≥", 1.01, ("stories", "facts=1", "steps where asked")),
+        Goal("facts=3", "steps where asked", "≥", 1.01, ("stories", "facts=2", "steps where asked")),
+    ),
+    "trees": (Goal("test", "exact", "≥", 0.95),),
+}
+
+
 def record(run: Path, to: Path) -> dict[str, Any]:
     """What a run has come to, and its picture beside it."""
     name, manifest, system = run.resolve().name, read_manifest(run), System.load(run)
@@ -71,7 +145,7 @@ def _minutes(run: Path) -> float:
     return round(json.loads(lines[-1])["seconds"] / 60, 1) if lines else 0.0
 
 
-def page(found: Mapping[str, Any]) -> str:
+def page(found: Mapping[str, Any], known: Mapping[str, Scores]) -> str:
     """One run in Markdown."""
     scores: dict[str, dict[str, float]] = found["scores"]
     papers, names = (
@@ -85,6 +159,8 @@ def page(found: Mapping[str, Any]) -> str:
     facts = (
         f"{found['weights']:,} weights, best at step {found['step']:,}, {found['minutes']} min, seed {found['seed']}"
     )
+    told = [line for goal in GOALS.get(found["run"], ()) if (line := goal.told(found["run"], known)) is not None]
+    rows += ["", "Goals:", "", *told] if told else []
     return "\n".join(
         [f"## {found['run']}", "", found["about"], "", f"`{found['command']}`: {facts}.", "", *rows, "",
          f"![{found['run']}]({found['run']}.png)", ""]
@@ -104,7 +180,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         found = record(run, given.to) | machine()
         known[found["run"]] = found
     file.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
-    pages = [page(found) for _, found in sorted(known.items())]
+    scores = {name: found["scores"] for name, found in known.items()}
+    pages = [page(found, scores) for _, found in sorted(known.items())]
     (given.to / "systems.md").write_text("\n".join(["# Systems, measured", "", *pages]), encoding="utf-8")
 
 
