@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from regard.attend.efficient import Recurrence
 from regard.attend.memory import Memory, joint_table
-from regard.attend.scope import Scope, causal
+from regard.attend.scope import Scope, causal, everything
 from regard.attend.score import DotScore, Kernel, Past, TanhScore, same_width
 from regard.attend.select import Softmax
 
@@ -29,6 +29,9 @@ Query = Float[Tensor, "b h q d"]
 Context = Float[Tensor, "b h q v"]
 
 BLOCK = 128  # queries read at a time where the scope's reach is short
+MIDDLE = range(96, 161)  # lengths at which two plain products are faster than the fused kernel, on a processor,
+WIDE = 64  # of heads this wide at least,
+SMALL = 1 << 21  # and as long as all weights are in its cache
 ROOM = 1 << 20  # numbers in one chunk of additive scores: 4 MiB in float32, about a core's cache
 
 
@@ -50,10 +53,12 @@ def read(attention: Attention, query: Query, memory: Memory, at: int, past: Past
     return None if reading is None else reading(attention, query, memory, at, past)
 
 
-def sdpa(attention: Attention, query: Query, memory: Memory, at: int, past: Past | None = None) -> Context:
+def sdpa(attention: Attention, query: Query, memory: Memory, at: int, past: Past | None = None) -> Context | None:
     """Softmax of a dot product, by torch's fused kernel."""
     score = attention.score
     assert isinstance(score, DotScore)
+    if _plain_is_faster(attention, query, memory):
+        return None
     asked, keys, values = score.ask(query), memory.keys, memory.values
     same_width(asked, keys, type(score).__name__)
     width, out = keys.shape[-1], values.shape[-1]
@@ -224,12 +229,27 @@ def scores_are_free(attention: Attention, scores: Tensor) -> bool:
     return made_here and type(attention.select) is Softmax and not scores.requires_grad
 
 
+def _plain_is_faster(attention: Attention, query: Query, memory: Memory) -> bool:
+    """Whether all are seen, nothing is learned from it, and it is of the size at which a fused kernel is no help."""
+    count = query.shape[2]
+    return (
+        count in MIDDLE
+        and len(memory) in MIDDLE
+        and query.shape[3] >= WIDE
+        and query.device.type == "cpu"
+        and query.shape[0] * query.shape[1] * count * len(memory) <= SMALL
+        and attention.scope is everything is memory.scope
+        and memory.visible is attention.bias is None
+        and not torch.is_grad_enabled()
+    )
+
+
 def _short_reach(attention: Attention, query: Query, memory: Memory) -> bool:
     """Whether a block would read less than all of the memory."""
-    if not isinstance(attention.scope, Scope) or memory.step != 1:
+    if query.shape[2] <= BLOCK or not isinstance(attention.scope, Scope) or memory.step != 1:
         return False
     reach = attention.scope.back + attention.scope.ahead
-    return math.isfinite(reach) and query.shape[2] > BLOCK and reach + 2 * BLOCK < len(memory)
+    return math.isfinite(reach) and reach + 2 * BLOCK < len(memory)
 
 
 def _added(attention: Attention, scopes: tuple[Scope, ...], query: Query, memory: Memory, at: int) -> Tensor | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import torch
 from jaxtyping import Float
@@ -75,11 +74,11 @@ class Heads(Mechanism):
         self.rotary, self.on_memory = rotary, on_memory
 
     def memory(self, keys: Tensor, values: Tensor | None = None, scope: Scope = everything, start: int = 0) -> Memory:
-        places = torch.arange(start, start + keys.shape[1], device=keys.device)
-        visible, scope = split_scope(scope, keys.shape[0], places)
+        visible, scope = split_scope(scope, keys, start)
         keys = guarded(keys, visible)
         values = keys if values is None else guarded(values, visible)
-        one_value_each(keys, values)
+        if values is not keys:
+            one_value_each(keys, values)
         for given, layer in ((keys, self.key), (values, self.value)):
             if given.shape[-1] != layer.in_features:
                 raise ValueError(f"these heads were built for memory {layer.in_features} wide; got {given.shape[-1]}")
@@ -92,7 +91,7 @@ class Heads(Mechanism):
 
     def look(self, query: Rows, memory: Memory, at: int = 0, past: Past | None = None) -> Look:
         look = self.attention.look(self._ask(query, at), memory, at, past)
-        return replace(look, context=self.out(join(look.context)))
+        return Look(self.out(join(look.context)), look.weights, look.log_prob, look.allowed)
 
     def forward(self, query: Rows, memory: Memory, at: int = 0, past: Past | None = None) -> Rows:
         return self.out(join(self.attention(self._ask(query, at), memory, at, past)))  # type: ignore[no-any-return]

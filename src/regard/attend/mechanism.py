@@ -81,8 +81,7 @@ class Attention(Mechanism):
         values = keys if values is None else values
         one_value_each(keys, values)
         keys, values = with_heads(keys, "keys"), with_heads(values, "values")
-        places = torch.arange(start, start + keys.shape[2], device=keys.device)
-        visible, scope = split_scope(scope, keys.shape[0], places)
+        visible, scope = split_scope(scope, keys, start)
         prepared = self.score.prepare(guarded(keys, visible))
         return Memory(prepared, guarded(values, visible), scope, start, visible=visible)
 
@@ -129,7 +128,8 @@ class Attention(Mechanism):
         else:
             weights, log_prob = self.select(scores, allowed, query, past)
         weights = weights.to(memory.values.dtype)
-        return Look(F.dropout(weights, self.dropout, self.training) @ memory.values, weights, log_prob, allowed)
+        kept = F.dropout(weights, self.dropout) if self.training and self.dropout > 0 else weights
+        return Look(read_by(kept, memory.values), weights, log_prob, allowed)
 
     def _in_turn(self, query: Float[Tensor, "b h q d"], memory: Memory, at: int, past: Past | None) -> Look:
         """One query after another, each with the weights of those before it in its past."""
@@ -161,6 +161,15 @@ class Attention(Mechanism):
 
     def extra_repr(self) -> str:
         return f"scope={self.scope.name}" if isinstance(self.scope, Scope) else ""
+
+
+def read_by(weights: Float[Tensor, "b h q k"], values: Float[Tensor, "b h k v"]) -> Float[Tensor, "b h q v"]:
+    """What these weights read. As products of tables, of which torch makes less ado than of tensors."""
+    batch, heads, asked, count = weights.shape
+    if values.shape[:2] != (batch, heads) or weights.dtype != values.dtype:
+        return weights @ values
+    found = torch.bmm(weights.reshape(-1, asked, count), values.reshape(-1, count, values.shape[3]))
+    return found.view(batch, heads, asked, -1)
 
 
 def with_heads(x: Tensor, what: str) -> Float[Tensor, "b h n d"]:

@@ -110,11 +110,15 @@ class Tokens(nn.Module):
         return Memory(self.keys, self.values, start=memory.start - self.keys.shape[2]).then(memory)
 
 
-def split_scope(scope: Scope, batch: int, positions: Int[Tensor, " k"]) -> tuple[Bool[Tensor, "#b k"] | None, Scope]:
+def split_scope(
+    scope: Scope, keys: Float[Tensor, "b *h k d"], start: int
+) -> tuple[Bool[Tensor, "#b k"] | None, Scope]:
     """Padding, answered once for all queries (None = there is none), and what else limits who sees what."""
     if scope is everything:
         return None, everything
-    scope.check(batch, len(positions))
+    batch, count = keys.shape[0], keys.shape[-2]
+    positions = torch.arange(start, start + count, device=keys.device)
+    scope.check(batch, count)
     visible, rest, two_queries = None, everything, positions.new_tensor([0, 1])
     for part in scope.conjuncts:
         table = part.table(batch, 1, two_queries, positions)

@@ -49,7 +49,17 @@ class DotScore(Score):
     def forward(self, query: Queries, keys: Keys, past: Past | None = None) -> Scores:
         asked = self.ask(query)
         same_width(asked, keys, type(self).__name__)
-        return asked * self.scale(keys.shape[-1]) @ keys.transpose(-2, -1)  # a query is smaller than its scores
+        return products(asked, keys, self.scale(keys.shape[-1]))
+
+
+def products(queries: Queries, keys: Keys, scale: float) -> Scores:
+    """All dot products times a factor, in one call that makes no table but theirs."""
+    batch, heads, asked, width = queries.shape
+    if keys.shape[:2] != (batch, heads) or queries.dtype != keys.dtype:  # one side serves many, or autocast decides
+        return queries * scale @ keys.transpose(-2, -1)
+    q, k = queries.reshape(-1, asked, width), keys.reshape(-1, keys.shape[2], width).transpose(1, 2)
+    found = torch.baddbmm(q.new_empty(()), q, k, beta=0, alpha=scale)
+    return found.view(batch, heads, asked, -1)
 
 
 class Dot(DotScore):

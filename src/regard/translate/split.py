@@ -9,7 +9,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from regard.translate.align import Span
 
@@ -41,8 +41,7 @@ def no_spaces(text: str) -> bool:
 
 def sentences(text: str) -> list[Span]:
     """Spans of sentences, each with the spaces behind it; together they are the text."""
-    ends = [match.end() for match in _STOP.finditer(text) if match.end() < len(text) and _ends(text, match)]
-    return _between(text, ends)
+    return _between(text, list(_stops(text, 0, len(text))))
 
 
 def _between(text: str, cuts: Sequence[int]) -> list[Span]:
@@ -50,21 +49,27 @@ def _between(text: str, cuts: Sequence[int]) -> list[Span]:
     return [(start, end) for start, end in pairwise(edges) if end > start]
 
 
-def _ends(text: str, match: re.Match[str]) -> bool:
-    """Whether a stop ends a sentence: not in 3.14, after "Dr.", nor before a small letter."""
-    said = match[0]
-    if said[0] in _WIDE:
-        return True
-    if not said[-1].isspace() or text[match.end()].islower():
-        return False
-    return not (said[0] == "." and said[1:2].isspace() and _abbreviates(text, match.start()))
+def _stops(text: str, first: int, last: int) -> Iterator[int]:
+    """Where sentences end before `last`: not in 3.14, after "Dr.", nor before a small letter."""
+    for match in _STOP.finditer(text, first, last):
+        start, end = match.span()
+        if end == last:
+            return
+        if text[start] in _WIDE:
+            yield end
+        elif text[end - 1].isspace() and not text[end].islower():
+            abbreviates = text[start] == "." and text[start + 1].isspace() and _abbreviates(text, start, first)
+            if not abbreviates:
+                yield end
 
 
-def _abbreviates(text: str, at: int) -> bool:
+def _abbreviates(text: str, at: int, first: int) -> bool:
     """Whether a point here is that of an abbreviation; a letter or digit by itself is one."""
-    if at == 0 or not _is_wordy(text[at - 1]):
+    if at == first or not _is_wordy(text[at - 1]):
         return False
-    return at == 1 or not _is_wordy(text[at - 2]) or _ABBREVIATION.search(text, at - 10, at) is not None
+    if at == first + 1 or not _is_wordy(text[at - 2]):
+        return True
+    return _ABBREVIATION.search(text, at - 10, at) is not None
 
 
 def _is_wordy(character: str) -> bool:
@@ -84,9 +89,8 @@ def divided(text: str, places: Places, limit: int, whole: Sequence[Span] = ()) -
         if _fits(text[start:end], places, limit):
             found.append((start, end))
             continue
-        cuts = [start + last for _, last in sentences(text[start:end])[:-1] if not inside[start + last]]
-        edges = [start, *cuts, end]
-        for first, last in pairwise(edges):
+        cuts = (cut for cut in _stops(text, start, end) if not inside[cut])
+        for first, last in pairwise(chain((start,), cuts, (end,))):
             if 4 * (last - first) < limit:
                 found.append((first, last))
             else:
@@ -98,7 +102,10 @@ def _inside(length: int, whole: Sequence[Span]) -> bytearray:
     """Marks for the places where no cut may be."""
     marks = bytearray(length + 1)
     for start, end in whole:
-        marks[start + 1 : end] = b"\1" * max(0, end - start - 1)
+        if end - start == 2:  # a text may have a million
+            marks[start + 1] = 1
+        elif end - start > 2:
+            marks[start + 1 : end] = b"\1" * (end - start - 1)
     return marks
 
 
