@@ -165,6 +165,19 @@ def test_widths_that_differ_take_the_fused_kernel() -> None:
         held_equal(attention, rows(30, d_key), rows(30, d_key), rows(30, d_value))
 
 
+@pytest.mark.parametrize("groups", [4, 1])
+def test_middle_lengths_are_read_by_plain_products(groups: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    query, keys, values = torch.randn(2, 4, 128, 64), torch.randn(2, groups, 100, 64), torch.randn(2, groups, 100, 80)
+    attention = A.Attention(A.ScaledDot())
+    memory = attention.memory(keys, values)
+    assert fast.read(attention, query, memory, 0, None) is not None  # with gradients the fused kernel
+    with torch.no_grad():
+        assert fast.read(attention, query, memory, 0, None) is None
+        plain = attention(query, memory)
+        monkeypatch.setattr(fast, "MIDDLE", range(0))
+        torch.testing.assert_close(plain, attention(query, memory), atol=2e-6, rtol=0)
+
+
 def test_an_unknown_part_is_read_plainly() -> None:
     class Shy(A.Select):
         def forward(self, scores, allowed, query, past=None):  # type: ignore[no-untyped-def]
