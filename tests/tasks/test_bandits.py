@@ -136,13 +136,14 @@ def test_it_learns_to_stay_with_what_pays(teacher):
     data = BanditData(arms=2, pulls=5, rows=128, teacher=teacher)
     here = Playing(data, SnailModel(width=8, key=8, value=8, blocks=1), 1)
     model = here.build()
-    rule = torch.optim.Adam(model.parameters(), 0.01)
+    rule = torch.optim.Adam(model.parameters(), 0.02)
     for which in here.batches(0)[:60]:
         rule.zero_grad()
         (here.loss(model, here.load(which), "model").total / 128).backward()
         rule.step()
     found = next(iter(here.final(model.eval()).values()))
     assert found["random"] == pytest.approx(2.5, abs=0.1)
-    assert found["reward"] > (2.8 if teacher == "gittins" else 2.6)  # pay tells less, and later
-    assert found["reward"] < found["best possible"] + 0.05
+    assert found["reward"] > 2.75
+    assert all(reward < found["best possible"] + 0.05 for reward in found.values())
+    assert found["gittins"] == pytest.approx(found["best possible"], abs=0.05)
     assert here.samples(model).count(">") == 3

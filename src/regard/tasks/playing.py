@@ -123,7 +123,9 @@ class Playing(Task):
         """What known ways to play win at each pull of the held-out games."""
         chances = self.drawn((HELD_OUT, 0), self.data.held_out_rows).chances.double().numpy()
         ways = known(self.data.pulls).items()
-        return {name: played(way, chances, self.data.pulls, np.random.default_rng(HELD_OUT)) for name, way in ways}
+        return {
+            name: played(way, chances, self.data.pulls, np.random.default_rng((HELD_OUT, 1))) for name, way in ways
+        }
 
     def samples(self, model: nn.Module) -> str:
         games = self.drawn((HELD_OUT, 1), 3)
