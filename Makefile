@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 DEV := $(VENV)/.ready-dev
 BENCH := $(VENV)/.ready-bench
 
-.PHONY: help setup demo gallery test lint types check docs pages browser bench-attend bench-train bench-decode bench-serve bench-export reliability fuzz clean
+.PHONY: help setup demo gallery test lint types check docs pages browser bench-attend bench-train bench-decode bench-serve bench-export reliability fuzz audit clean
 
 help:
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -73,6 +73,10 @@ reliability: $(DEV)  ## the promises of docs/reliability.md at full size (15 min
 
 fuzz: $(DEV)  ## changed files for each reader of strangers' files, a minute each; by atheris where it is installed
 	$(BIN)/python -m fuzz --seconds 60
+
+audit: $(DEV)  ## known weaknesses of what is installed; needs the network, for the list of them
+	$(BIN)/pip install --quiet --disable-pip-version-check pip-audit
+	$(BIN)/pip-audit --skip-editable
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) runs/dates gallery build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
