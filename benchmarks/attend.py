@@ -24,6 +24,7 @@ from measure import (
     circumstances,
     judged,
     milliseconds,
+    not_slower,
     pass_name,
     patience,
     race_passes,
@@ -161,7 +162,7 @@ def _standings(what: Row, seconds: dict[str, list[float]]) -> list[Row]:
         row = what | {"rival": rival, "ours ms": milliseconds(seconds["ours"]), "rival ms": forms[rival]}
         row |= {"its slower forms, ms": rest}
         found = ratio(seconds["ours"], seconds[rival])
-        rows.append(row | (found | {"goal": "noise", "reached": None} if peer == "itself" else judged(found, 1.0)))
+        rows.append(row | (found | {"goal": "noise", "reached": None} if peer == "itself" else not_slower(found)))
     return rows
 
 
@@ -197,13 +198,14 @@ def main() -> None:
 def _report(to: Path, about: Row, sections: list[Section]) -> None:
     write(to / "attend.json", about | {section.title: section.rows for section in sections})
     judged_rows = [row for section in sections for row in section.rows if row.get("reached") is not None]
-    reached = sum(bool(row["reached"]) for row in judged_rows)
+    reached, even = (sum(row["reached"] == what for row in judged_rows) for what in (True, "even"))
     heads = [
         "# Attention, measured",
         "Made by the command below; not edited by hand. A ratio is ours over theirs, the median over rounds, with "
-        "the least and the most in brackets; a goal is reached if the median reaches it.",
+        "the least and the most in brackets; a goal is reached if the median reaches it. Where the goal is not to be "
+        "slower, *even* says that the rounds cannot tell the two apart: 1 is within the 95 % interval of the median.",
         "\n".join(f"- {name}: {value}" for name, value in about.items()),
-        f"Goals reached: {reached} of {len(judged_rows)}.",
+        f"Goals reached: {reached} of {len(judged_rows)}; even: {even}.",
         "![time against length](attend.png)",
     ]
     text = "\n\n".join(heads + [section.text() for section in sections])
