@@ -239,7 +239,8 @@ def _plain_is_faster(attention: Attention, query: Query, memory: Memory) -> bool
         and query.device.type == "cpu"
         and query.shape[0] * query.shape[1] * count * len(memory) <= SMALL
         and attention.scope is everything is memory.scope
-        and memory.visible is attention.bias is None
+        and memory.visible is None
+        and attention.bias is None
         and not torch.is_grad_enabled()
     )
 

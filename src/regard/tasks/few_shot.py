@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -18,10 +16,10 @@ from regard.attend.watch import watch
 from regard.models.few_shot import FewShot, build_few_shot
 from regard.models.sequence_settings import ImageModel, SnailModel
 from regard.models.settings import LstmModel
-from regard.tasks.drawn import BATCHES, HELD_OUT, Some
+from regard.tasks.drawn import HELD_OUT, Endless, Some
 from regard.tasks.glyphs import Episodes, Glyphs, episodes, nearest, omniglot, strokes
 from regard.tasks.sequence_settings import FewShotData
-from regard.tasks.task import Loss, Task
+from regard.tasks.task import Loss
 from regard.text.places import located
 
 
@@ -35,17 +33,16 @@ class Shown:
     right: Int[Tensor, "b q"]
 
 
-class Naming(Task):
+class Naming(Endless):
     """Learn to name characters after a few were shown; tested on alphabets that were never seen."""
 
     drawn_by = "learning:named"
+    examples = "episodes"
     best_by, best_is_highest = "right", True
 
     def __init__(self, data: FewShotData, model: SnailModel | LstmModel, images: ImageModel, seed: int) -> None:
-        self.data, self.model, self.images, self.seed = data, model, images, seed
-
-    def prepare(self, folder: Path) -> None:
-        """Nothing: images are read, or drawn, when they are needed."""
+        super().__init__(data.rows, seed)
+        self.data, self.model, self.images = data, model, images
 
     @cached_property
     def divided(self) -> tuple[Glyphs, Glyphs]:
@@ -74,29 +71,20 @@ class Naming(Task):
         where = "made of strokes" if data.characters is None else f"of {data.characters.name}"
         return f"{len(learned):,} characters {where}, {data.ways} ways, {data.shots} shots"
 
-    def batches(self, epoch: int) -> Sequence[Some]:
-        return [Some(epoch, batch, 0, self.data.rows) for batch in range(BATCHES)]
-
     def load(self, which: Some) -> Shown:
-        data, rng = self.data, np.random.default_rng((self.seed, which.epoch, which.batch))
+        data, rng = self.data, self.dice(which)
         shots, turns = int(rng.integers(1, data.shots + 1)), 4 if data.rotations else 1
         drawn = episodes(self.divided[0], rng, data.rows, data.ways, shots, data.queries, turns)
         return shown(drawn.some(which.first, which.after))
 
     def units(self, which: Some) -> int:
-        return (which.after - which.first) * self.data.queries
+        return which.count * self.data.queries
 
     def loss(self, model: nn.Module, batch: Shown, player: str) -> Loss:
         """Nats of surprise at the right names, summed over queries; only the last step of an episode counts."""
         scores = cast(FewShot, model)(batch.support, batch.names, batch.queries)
         total = F.cross_entropy(scores.flatten(0, 1), batch.right.flatten(), reduction="sum")
         return Loss(total, {"loss": float(total.detach())})
-
-    def split(self, which: Some, parts: int = 2) -> Sequence[Some]:
-        return which.split(parts)
-
-    def where(self, which: Some) -> str:
-        return f"batch {which.batch} of epoch {which.epoch}, episodes {which.first} to {which.after - 1}"
 
     def measure(self, model: nn.Module) -> dict[str, float]:
         return self.scores(cast(FewShot, model), self.divided[1], 1, 100)

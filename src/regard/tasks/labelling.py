@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -14,9 +13,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from regard.models.labeller import Labelled, Labeller
-from regard.tasks.drawn import BATCHES, HELD_OUT, Some
+from regard.tasks.drawn import HELD_OUT, Endless, Some
 from regard.tasks.labels import Drawn, LabelProblem
-from regard.tasks.task import Loss, Task
+from regard.tasks.task import Loss
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ Measure = Callable[["Labelling", Labeller], Mapping[str, Scores]]
 """What counts besides being right: figures by set, of those measured anyway or of others."""
 
 
-class Labelling(Task):
+class Labelling(Endless):
     """Learn the answers of a problem; fresh examples every epoch. `price` is what a step of thought costs (τ)."""
 
     drawn_by = "labels:labelling"
@@ -60,11 +59,9 @@ class Labelling(Task):
         self, problem: LabelProblem, build: Callable[[LabelProblem], Labeller], sizes: Sizes, seed: int,
         price: float = 0.0, measures: Sequence[Measure] = (),
     ) -> None:  # fmt: skip
-        self.problem, self.builds, self.sizes, self.seed = problem, build, sizes, seed
+        super().__init__(sizes.rows, seed)
+        self.problem, self.builds, self.sizes = problem, build, sizes
         self.price, self.measures = price, measures
-
-    def prepare(self, folder: Path) -> None:
-        """Nothing: examples are drawn as they are needed."""
 
     def build(self) -> Labeller:
         return self.builds(self.problem)
@@ -74,17 +71,11 @@ class Labelling(Task):
         name = type(self.problem).__name__
         return f"fresh examples ({name}) of size {sizes.smallest} to {sizes.largest}, {sizes.rows} a batch"
 
-    def batches(self, epoch: int) -> Sequence[Some]:
-        return [Some(epoch, batch, 0, self.sizes.rows) for batch in range(BATCHES)]
-
     def load(self, which: Some) -> Asked:
-        rng = np.random.default_rng((self.seed, which.epoch, which.batch))
+        rng = self.dice(which)
         size = int(rng.integers(self.sizes.smallest, self.sizes.largest + 1))
         at = int(rng.integers(0, self.sizes.shift + 1))
         return asked(self.problem.draw(rng, self.sizes.rows, size).some(which.first, which.after), at)
-
-    def units(self, which: Some) -> int:
-        return which.after - which.first
 
     def loss(self, model: nn.Module, batch: Asked, player: str) -> Loss:
         """Negative log-likelihood of right answers, and the price of thought, each a mean over places; a sum of rows.
@@ -98,12 +89,6 @@ class Labelling(Task):
         steps = float(found.pondered.steps.mean(1).sum())
         total = surprise + self.price * cost if self.price else surprise
         return Loss(total, {"loss": float(surprise.detach()), "steps": steps})
-
-    def split(self, which: Some, parts: int = 2) -> Sequence[Some]:
-        return which.split(parts)
-
-    def where(self, which: Some) -> str:
-        return f"batch {which.batch} of epoch {which.epoch}, examples {which.first} to {which.after - 1}"
 
     def measure(self, model: nn.Module) -> dict[str, float]:
         """Fresh examples of the kind that is trained on: the smallest, a middle and the largest size."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -16,10 +15,10 @@ from regard.models.sequence_settings import SnailModel
 from regard.models.settings import LstmModel
 from regard.models.snail import build_learner
 from regard.tasks.bandits import best_possible, indices, known, played
-from regard.tasks.drawn import BATCHES, HELD_OUT, Some
+from regard.tasks.drawn import HELD_OUT, Endless, Some
 from regard.tasks.policy import policy_loss, to_go
 from regard.tasks.sequence_settings import BanditData
-from regard.tasks.task import Loss, Task
+from regard.tasks.task import Loss
 
 
 @dataclass(frozen=True)
@@ -38,26 +37,22 @@ class Trail:
     paid: Float[Tensor, "b t"]
 
 
-class Playing(Task):
+class Playing(Endless):
     """Learn to play bandits with even chances; new ones in every game."""
 
     drawn_by = "learning:played"
+    examples = "games"
     best_by, best_is_highest = "reward", True
 
     def __init__(self, data: BanditData, model: SnailModel | LstmModel, seed: int) -> None:
-        self.data, self.model, self.seed = data, model, seed
-
-    def prepare(self, folder: Path) -> None:
-        """Nothing: games are drawn as they are needed."""
+        super().__init__(data.rows, seed)
+        self.data, self.model = data, model
 
     def build(self) -> nn.Module:
         return build_learner(self.model, self.data.arms + 2, self.data.arms, self.data.pulls)
 
     def about(self) -> str:
         return f"fresh bandits of {self.data.arms} arms and {self.data.pulls} pulls, {self.data.rows} a batch"
-
-    def batches(self, epoch: int) -> Sequence[Some]:
-        return [Some(epoch, batch, 0, self.data.rows) for batch in range(BATCHES)]
 
     def load(self, which: Some) -> Games:
         games = self.drawn((self.seed, which.epoch, which.batch), self.data.rows)
@@ -68,9 +63,6 @@ class Playing(Task):
         rng = np.random.default_rng(seed)
         chances, dice = rng.random((count, self.data.arms)), rng.random((count, self.data.pulls))
         return Games(torch.from_numpy(chances.astype(np.float32)), torch.from_numpy(dice.astype(np.float32)))
-
-    def units(self, which: Some) -> int:
-        return which.after - which.first
 
     def loss(self, model: nn.Module, batch: Games, player: str) -> Loss:
         """Play, then learn from what it paid, or from a teacher. Logged: pay that was missed."""
@@ -84,12 +76,6 @@ class Playing(Task):
             total = -(taught(trail, self.data.arms) * log_prob).sum()
         missed = batch.chances.max(1).values * self.data.pulls - trail.paid.sum(1)
         return Loss(total, {"loss": float(missed.sum())})
-
-    def split(self, which: Some, parts: int = 2) -> Sequence[Some]:
-        return which.split(parts)
-
-    def where(self, which: Some) -> str:
-        return f"batch {which.batch} of epoch {which.epoch}, games {which.first} to {which.after - 1}"
 
     @torch.no_grad()
     def play(self, model: nn.Module, games: Games, best: bool = False) -> Trail:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -17,10 +16,10 @@ from regard.models.pointer import FIRST, Pointer, build_pointer
 from regard.models.settings import PointerModel
 from regard.search.beam import search
 from regard.search.settings import Search
-from regard.tasks.drawn import BATCHES, HELD_OUT, Some
+from regard.tasks.drawn import HELD_OUT, Endless, Some
 from regard.tasks.points import PROBLEMS, Answers, Points
 from regard.tasks.settings import PointData
-from regard.tasks.task import Loss, Task
+from regard.tasks.task import Loss
 from regard.text.batch import padded
 from regard.text.ids import END, START
 
@@ -38,18 +37,17 @@ class Pointed:
         return torch.full((len(self.points),), self.points.shape[1])
 
 
-class PointingTask(Task):
+class PointingTask(Endless):
     """Learn to answer problems of `data.smallest ... data.largest` points; fresh ones every epoch."""
 
     drawn_by = "points:pictured"
+    examples = "problems"
     best_by, best_is_highest = "exact", True
 
     def __init__(self, data: PointData, model: PointerModel, search: Search, seed: int) -> None:
-        self.data, self.model, self.search, self.seed = data, model, search, seed
+        super().__init__(data.rows, seed)
+        self.data, self.model, self.search = data, model, search
         self.problem = PROBLEMS[data.problem]
-
-    def prepare(self, folder: Path) -> None:
-        """Nothing: problems are drawn as they are needed."""
 
     def build(self) -> Pointer:
         return build_pointer(self.model, self.problem.width, self.problem.order)
@@ -58,27 +56,15 @@ class PointingTask(Task):
         data = self.data
         return f"fresh problems ({data.problem}) of {data.smallest} to {data.largest} points, {data.rows} a batch"
 
-    def batches(self, epoch: int) -> Sequence[Some]:
-        return [Some(epoch, batch, 0, self.data.rows) for batch in range(BATCHES)]
-
     def load(self, which: Some) -> Pointed:
         points, answers = self.drawn((self.seed, which.epoch, which.batch), self.data.rows)
         return pointed(points[which.first : which.after], answers[which.first : which.after])
-
-    def units(self, which: Some) -> int:
-        return which.after - which.first
 
     def loss(self, model: nn.Module, batch: Pointed, player: str) -> Loss:
         """Negative log-likelihood of the right answers, summed over problems."""
         scores = cast(Pointer, model)(batch.points, batch.lengths, batch.before)
         total = F.cross_entropy(scores.flatten(0, 1), batch.after.flatten(), ignore_index=0, reduction="sum")
         return Loss(total, {"loss": float(total.detach())})
-
-    def split(self, which: Some, parts: int = 2) -> Sequence[Some]:
-        return which.split(parts)
-
-    def where(self, which: Some) -> str:
-        return f"batch {which.batch} of epoch {which.epoch}, problems {which.first} to {which.after - 1}"
 
     def measure(self, model: nn.Module) -> dict[str, float]:
         """Greedy answers to problems of every size that is trained on."""

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from regard.models.reading import LanguageModel, build_reader
 from regard.models.sequence_settings import ReaderModel
-from regard.tasks.drawn import Some
+from regard.tasks.drawn import Endless, Some
 from regard.tasks.passages import (
     Passages,
     Recall,
@@ -27,7 +27,7 @@ from regard.tasks.passages import (
     vocabulary_of,
 )
 from regard.tasks.sequence_settings import ReadingData
-from regard.tasks.task import Loss, Task
+from regard.tasks.task import Loss
 from regard.text.lines import lines
 from regard.text.places import located
 
@@ -42,14 +42,16 @@ class Read:
     after: Int[Tensor, "b t"]
 
 
-class Reading(Task):
+class Reading(Endless):
     """Learn to guess the next word."""
 
     drawn_by = "learning:read"
+    examples = "rows"
     best_by, best_is_highest = "perplexity", False
 
     def __init__(self, data: ReadingData, model: ReaderModel, smoothing: float, seed: int) -> None:
-        self.data, self.model, self.smoothing, self.seed = data, model, smoothing, seed
+        super().__init__(data.rows, seed)
+        self.data, self.model, self.smoothing = data, model, smoothing
         self.source: Source | None = None if data.text is not None else recall_of(data, seed)
 
     def prepare(self, folder: Path) -> None:
@@ -94,7 +96,7 @@ class Reading(Task):
 
     def units(self, which: Some) -> int:
         asked = 1 if self.data.text is None else self.data.window
-        return (which.after - which.first) * asked
+        return which.count * asked
 
     def loss(self, model: nn.Module, batch: Read, player: str) -> Loss:
         """Nats of surprise, summed over the words asked for."""
@@ -104,12 +106,6 @@ class Reading(Task):
         if self.smoothing:
             total = F.cross_entropy(scores, right, reduction="sum", label_smoothing=self.smoothing)
         return Loss(total, {"loss": float(plain.detach())})
-
-    def split(self, which: Some, parts: int = 2) -> Sequence[Some]:
-        return which.split(parts)
-
-    def where(self, which: Some) -> str:
-        return f"batch {which.batch} of epoch {which.epoch}, rows {which.first} to {which.after - 1}"
 
     def measure(self, model: nn.Module) -> dict[str, float]:
         return self.scores(cast(LanguageModel, model), "valid")

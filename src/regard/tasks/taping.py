@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -16,10 +15,10 @@ from torch.nn import functional as F
 
 from regard.models.settings import LstmModel, TuringModel
 from regard.models.turing import Machine, build_machine
-from regard.tasks.drawn import BATCHES, HELD_OUT, Some
+from regard.tasks.drawn import HELD_OUT, Endless, Some
 from regard.tasks.settings import TapeData
 from regard.tasks.tapes import Copy, Drawn, Ngrams, Priority, Recall, Repeat, TapeProblem
-from regard.tasks.task import Loss, Task
+from regard.tasks.task import Loss
 
 
 @dataclass(frozen=True)
@@ -46,18 +45,17 @@ def problem_of(data: TapeData) -> TapeProblem:
             return Priority(data.bits)
 
 
-class Taping(Task):
+class Taping(Endless):
     """Learn a rule on sequences of bits; fresh ones every epoch."""
 
     drawn_by = "tape:pictured"
+    examples = "sequences"
     best_by, best_is_highest = "bits", False
 
     def __init__(self, data: TapeData, model: TuringModel | LstmModel, seed: int) -> None:
-        self.data, self.model, self.seed = data, model, seed
+        super().__init__(data.rows, seed)
+        self.data, self.model = data, model
         self.problem = problem_of(data)
-
-    def prepare(self, folder: Path) -> None:
-        """Nothing: sequences are drawn as they are needed."""
 
     def build(self) -> Machine:
         return build_machine(self.model, self.problem.inputs, self.problem.outputs)
@@ -66,28 +64,16 @@ class Taping(Task):
         data = self.data
         return f"fresh sequences ({data.problem}) of size {data.smallest} to {data.largest}, {data.rows} a batch"
 
-    def batches(self, epoch: int) -> Sequence[Some]:
-        return [Some(epoch, batch, 0, self.data.rows) for batch in range(BATCHES)]
-
     def load(self, which: Some) -> Shown:
-        rng = np.random.default_rng((self.seed, which.epoch, which.batch))
+        rng = self.dice(which)
         size = int(rng.integers(self.data.smallest, self.data.largest + 1))
         drawn = self.problem.draw(rng, self.data.rows, size)
         return shown(drawn, which.first, which.after)
-
-    def units(self, which: Some) -> int:
-        return which.after - which.first
 
     def loss(self, model: nn.Module, batch: Shown, player: str) -> Loss:
         """Nats of surprise, summed over sequences; logged in bits."""
         total = surprise(cast(Machine, model)(batch.inputs), batch).sum()
         return Loss(total, {"loss": float(total.detach()) / math.log(2)})
-
-    def split(self, which: Some, parts: int = 2) -> Sequence[Some]:
-        return which.split(parts)
-
-    def where(self, which: Some) -> str:
-        return f"batch {which.batch} of epoch {which.epoch}, sequences {which.first} to {which.after - 1}"
 
     def measure(self, model: nn.Module) -> dict[str, float]:
         sizes = sorted({self.data.smallest, (self.data.smallest + self.data.largest) // 2, self.data.largest})
