@@ -11,7 +11,7 @@ from functools import cache
 
 from regard.systems.system import Recipe
 
-SYSTEMS = {
+SYSTEMS: dict[str, str | type[Recipe]] = {
     "translation": "translation:TranslationRecipe",
     "transduction": "transduction:TransductionRecipe",
     "pointing": "pointing:PointingRecipe",
@@ -22,12 +22,15 @@ SYSTEMS = {
     "bandit": "bandit:BanditRecipe",
     "labelling": "labelling:LabelRecipe",
 }
-"""The name of a task in a recipe, and where its settings are."""
+"""The name of a task in a recipe, and where its settings are: a file here, or a class of somebody's own."""
 
 
 @cache
 def recipe_of(task: str) -> type[Recipe]:
     """The settings of a task."""
-    module, _, name = SYSTEMS[task].partition(":")
+    known = SYSTEMS[task]
+    if not isinstance(known, str):
+        return known
+    module, _, name = known.partition(":")
     found: type[Recipe] = getattr(importlib.import_module(f"regard.systems.{module}"), name)
     return found
