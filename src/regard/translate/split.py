@@ -9,7 +9,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 
 from regard.translate.align import Span
 
@@ -58,15 +58,13 @@ def _stops(text: str, first: int, last: int) -> Iterator[int]:
         if text[start] in _WIDE:
             yield end
         elif text[end - 1].isspace() and not text[end].islower():
-            abbreviates = text[start] == "." and text[start + 1].isspace() and _abbreviates(text, start, first)
-            if not abbreviates:
+            wordy = start > first and _is_wordy(text[start - 1])
+            if not (wordy and text[start] == "." and text[start + 1].isspace() and _abbreviates(text, start, first)):
                 yield end
 
 
 def _abbreviates(text: str, at: int, first: int) -> bool:
-    """Whether a point here is that of an abbreviation; a letter or digit by itself is one."""
-    if at == first or not _is_wordy(text[at - 1]):
-        return False
+    """Whether a point behind a letter or digit here is that of an abbreviation; one by itself is one."""
     if at == first + 1 or not _is_wordy(text[at - 2]):
         return True
     return _ABBREVIATION.search(text, at - 10, at) is not None
@@ -89,12 +87,12 @@ def divided(text: str, places: Places, limit: int, whole: Sequence[Span] = ()) -
         if _fits(text[start:end], places, limit):
             found.append((start, end))
             continue
-        cuts = (cut for cut in _stops(text, start, end) if not inside[cut])
-        for first, last in pairwise(chain((start,), cuts, (end,))):
-            if 4 * (last - first) < limit:
-                found.append((first, last))
+        cuts = [cut for cut in _stops(text, start, end) if not inside[cut]]
+        for span in pairwise([start, *cuts, end]):
+            if 4 * (span[1] - span[0]) < limit:
+                found.append(span)
             else:
-                found += _cut(text, first, last, places, limit, inside)
+                found += _cut(text, *span, places, limit, inside)
     return found
 
 
