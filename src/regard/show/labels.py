@@ -167,7 +167,7 @@ def odd(figure: Any, task: Labelling, model: Labeller) -> None:
         axes.set_xticks(range(len(row)), task.problem.told(drawn.items[0]), fontsize=8)
         axes.set_ylim(0, 1)
         axes.spines[["top", "right"]].set_visible(False)
-    figure.supylabel("probability of being the odd one", fontsize=9)
+    figure.suptitle("how likely each is the odd one; the one that is, in orange", fontsize=10, color=INK)
 
 
 def question(figure: Any, task: Labelling, model: Labeller) -> None:

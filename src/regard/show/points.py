@@ -35,9 +35,13 @@ def drawn(
             for a, b in zip(answer, [*answer[1:], *answer[:1]], strict=True):
                 _arrow(axes, points[a], points[b], colour)
     axes.scatter(*points.T, s=26, color="black", zorder=3)
-    for number, (x, y) in enumerate(points):
-        axes.annotate(str(number), (x, y), textcoords="offset points", xytext=(4, 4), fontsize=7, color=GREY)
-    axes.set(xlim=(-0.06, 1.06), ylim=(-0.5, 0.5) if problem == "sort" else (-0.06, 1.06), xticks=[], yticks=[])
+    away = np.array([[0, -1]]) if problem == "sort" else points - points.mean(0)  # where no arrow is
+    away = 9 * away / np.maximum(1e-9, np.hypot(*away.T))[:, None]
+    for number, (point, side) in enumerate(zip(points, np.broadcast_to(away, points.shape), strict=True)):
+        axes.annotate(
+            str(number), point, side, textcoords="offset points", ha="center", va="center", fontsize=7, color=GREY
+        )
+    axes.set(xlim=(-0.09, 1.09), ylim=(-0.5, 0.5) if problem == "sort" else (-0.09, 1.09), xticks=[], yticks=[])
     axes.set_title(title, fontsize=9, color="black" if colour == GOOD else BAD)
     if problem != "sort":
         axes.set_aspect("equal")
