@@ -15,17 +15,22 @@ MARK, BLANK = DIGITS + 1, DIGITS + 2
 
 @dataclass(frozen=True)
 class Mirror(LabelProblem):
-    """Each place says the digit that stands as far from the other end. Lippe's tutorial 6, *reverse*."""
+    """Each place says the digit that stands as far from the other end. Lippe's tutorial 6, *reverse*.
 
-    words = DIGITS + 1
+    As there, a digit is ten numbers of which one is 1: a map of these starts out small beside the places, which are
+    all that matters here.
+    """
+
+    features = DIGITS
     classes = DIGITS
 
     def draw(self, rng: np.random.Generator, count: int, size: int) -> Drawn:
         digits = rng.integers(0, DIGITS, (count, size))
-        return Drawn(digits[..., None] + 1, everywhere(count, range(size)), digits[:, ::-1].copy())
+        items = np.eye(DIGITS, dtype=np.float32)[digits]
+        return Drawn(items, everywhere(count, range(size)), digits[:, ::-1].copy())
 
     def told(self, items: np.ndarray) -> Sequence[str]:
-        return [str(word - 1) for word in items[:, 0]]
+        return [str(digit) for digit in items.argmax(1)]
 
 
 @dataclass(frozen=True)
