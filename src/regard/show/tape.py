@@ -43,6 +43,7 @@ def machine(axes: Any, moments: Sequence[Moment], title: str) -> None:
                 axes.text(step, place, symbol, ha="center", va="center", fontsize=6)
     axes.plot(range(len(moments)), [moment.head for moment in moments], "s", mfc="none", mec="crimson", ms=7)
     axes.set(xlabel="step", ylabel="place")
+    axes.yaxis.get_major_locator().set_params(integer=True)
     axes.set_title(title, fontsize=9, loc="left")
 
 
