@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+from base64 import b64decode
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from regard.cli import main
@@ -117,6 +120,30 @@ def test_the_command_draws_it(run, tmp_path, capsys):
     assert "seen.png" in capsys.readouterr().out
     assert main(["show", str(run), "some text"]) == 2
     assert "is no translator" in capsys.readouterr().err
+
+
+def test_what_it_looked_at_is_a_page(run, tmp_path, capsys):
+    """Every weight on it is one that was seen: rows of weights of what is asked sum to one, or to nothing."""
+    assert main(["show", str(run), "--out", str(tmp_path / "page.html")]) == 0
+    assert "page.html" in capsys.readouterr().out
+    html = (tmp_path / "page.html").read_text()
+    data = json.loads(re.search(r'id="regard-data">(.*?)</script>', html, re.S)[1])
+    looks = data["views"][run.name]["looks"]
+    assert looks["traces"]
+    for trace in looks["traces"]:
+        rows, columns = (len(looks["labels"][trace[side]]) for side in ("queries", "keys"))
+        table = np.frombuffer(b64decode(trace["weights"]), np.uint8).reshape(rows, columns)
+        weights = np.where(table == 255, 0, table) * trace["scale"] / 254
+        assert (weights.sum(1) < 1 + 0.003 * columns).all()
+        assert weights.max() > 0
+
+
+def test_what_looks_at_nothing_has_no_page(tmp_path, capsys):
+    small = ["--model.width", "8", "--data.rows", "4", "--data.distance", "5", "--data.held-out-rows", "20"]
+    more = ["--train.steps", "2", "--train.save-every", "2", "--train.threads", "1"]
+    assert main(["train", "lstm-recall", "--run", str(tmp_path / "run"), *small, *more]) == 0
+    assert main(["show", str(tmp_path / "run"), "--out", str(tmp_path / "page.html")]) == 2
+    assert "looks at nothing" in capsys.readouterr().err
 
 
 def test_translating_with_it_is_refused_in_a_sentence(run, capsys):

@@ -76,7 +76,8 @@ def show(
 ) -> int:
     """What a model looks at when it translates, as one file that needs no network, or as a figure.
 
-    Of a system that is no translator, a picture of what it does: regard show runs/news --png news.png
+    Of a system that is no translator, a picture of what it does: regard show runs/news --png news.png, and a page of
+    its looks: --out news.html
 
     Example: regard show runs/dates "Sunday, November 15, 2026" --out page.html
     """
@@ -114,21 +115,28 @@ def _says_texts(run: Path) -> bool:
 
 
 def _other_system(run: Path, text: str | None, to: To, looking: Looking) -> int:
-    """What is no translator is drawn by its own picture, on what it never saw."""
-    if text is not None or to.out is not None or looking.compare is not None:
+    """What is no translator has its own picture, and a page of its looks, on what it never saw."""
+    if text is not None or looking.compare is not None:
         raise ValueError(
-            f"{run} is no translator: it has a picture (--png F, --svg F), but takes no text and has no page"
+            f"{run} is no translator: it has a page (--out F) and a picture (--png F), but takes no text"
         )
     import torch
 
     from regard.evaluate.system import System
+    from regard.show.looks import shown
+    from regard.show.page import page
     from regard.show.system import picture
 
     torch.set_num_threads(looking.threads or len(os.sched_getaffinity(0)))
     system = System.load(run, looking.trust_code)
-    for path in to.figures or [Path("picture.png")]:
+    for path in to.figures or ([] if to.out else [Path("picture.png")]):
         picture(system.task, system.model, path)
         print(f"{path} shows what it does.")
+    if to.out is not None:
+        found = shown(system.task, system.model, run.resolve().name, system.recipe.about)
+        to.out.parent.mkdir(parents=True, exist_ok=True)
+        to.out.write_text(page(found), encoding="utf-8")
+        print(f"{to.out} shows what it looked at; open it in a browser.")
     return 0
 
 

@@ -29,7 +29,7 @@ def read(figure: Any, task: Reading, model: nn.Module) -> None:
     if isinstance(task.model, DilatedModel):
         _field(figure, task.model, language)
         return
-    ids = _sentence(task)
+    ids = sentence(task)
     words = [task.passages.vocabulary[number] for number in ids.tolist()]
     with watch(language) as seen:
         bits = -language(ids.unsqueeze(0))[0].log_softmax(-1) / np.log(2)
@@ -48,7 +48,7 @@ def read(figure: Any, task: Reading, model: nn.Module) -> None:
     reading.surprises(right, words[1:], surprise, "how surprising each word was")
 
 
-def _sentence(task: Reading) -> torch.Tensor:
+def sentence(task: Reading) -> torch.Tensor:
     """The first held-out sentence of a good length, or question."""
     found = task.passages.held_out("test") or task.passages.held_out("valid")
     assert found is not None

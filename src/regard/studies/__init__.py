@@ -15,7 +15,7 @@ STUDIES = {
     "local": "whether the windows of local attention find their place where the order drifts",
     "alignment": "how well attention tells which word came from which",
     "universal": "one layer again and again against layers of their own, at twice the length; what thought costs",
-    "copying": "finished runs of pointer-generators: words copied, trigrams repeated, with and without coverage: RUN ...",
+    "copying": "finished runs of pointer-generators: words copied, trigrams repeated: RUN ...",
     "ladder": "finished runs of translators side by side, beside published scores: RUN ...",
     "systems": "finished runs of any system as a table with a picture of each: RUN ...",
     "scaling": "what large runs would take, counted and not computed",

@@ -36,7 +36,7 @@ class Shown:
 class Naming(Endless):
     """Learn to name characters after a few were shown; tested on alphabets that were never seen."""
 
-    drawn_by = "learning:named"
+    drawn_by, looked_by = "learning:named", "looks:naming"
     examples = "episodes"
     best_by, best_is_highest = "right", True
 

@@ -40,7 +40,7 @@ class Trail:
 class Playing(Endless):
     """Learn to play bandits with even chances; new ones in every game."""
 
-    drawn_by = "learning:played"
+    drawn_by, looked_by = "learning:played", "looks:playing"
     examples = "games"
     best_by, best_is_highest = "reward", True
 

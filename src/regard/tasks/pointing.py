@@ -40,7 +40,7 @@ class Pointed:
 class PointingTask(Endless):
     """Learn to answer problems of `data.smallest ... data.largest` points; fresh ones every epoch."""
 
-    drawn_by = "points:pictured"
+    drawn_by, looked_by = "points:pictured", "looks:pointing"
     examples = "problems"
     best_by, best_is_highest = "exact", True
 

@@ -45,7 +45,7 @@ class Read:
 class Reading(Endless):
     """Learn to guess the next word."""
 
-    drawn_by = "learning:read"
+    drawn_by, looked_by = "learning:read", "looks:reading"
     examples = "rows"
     best_by, best_is_highest = "perplexity", False
 

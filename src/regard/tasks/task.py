@@ -33,6 +33,8 @@ class Task(ABC):
     best_is_highest: bool = False
     drawn_by: str
     """What to show: the function of `regard.show` that draws what a model does on unseen data, `module:name`."""
+    looked_by: str = ""
+    """The function of `regard.show` that gives what it looked at as traces, for a page; nothing where it has none."""
 
     @abstractmethod
     def prepare(self, folder: Path) -> None:

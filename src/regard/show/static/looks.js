@@ -41,11 +41,11 @@ function brief(trace, query) {
 
 /** Weights laid over a picture, patch by patch. */
 function picture(trace, query) {
-  const [rows, columns] = trace.about.grid, size = Math.min(40, 280 / Math.max(rows, columns));
+  const [rows, columns] = trace.about.grid, size = Math.min(64, 280 / rows, 420 / columns);
   const grey = trace.about.image;
   const cells = [];
   if (grey) grey.forEach((line, y) => line.forEach((value, x) => cells.push(svg("rect", { x: (x * columns * size) / line.length, y: (y * rows * size) / grey.length, width: (columns * size) / line.length + 0.3, height: (rows * size) / grey.length + 0.3, fill: `rgb(${[1, 1, 1].map(() => Math.round(255 * value)).join(",")})` }))));
-  trace.keys.forEach((_, key) => cells.push(svg("rect", { class: "over", x: (key % columns) * size, y: Math.floor(key / columns) * size, width: size, height: size, "fill-opacity": ((trace.at(query, key) ?? 0) / trace.scale * 0.85).toFixed(3) })));
+  trace.keys.forEach((_, key) => cells.push(svg("rect", { class: "over", x: (key % columns) * size, y: Math.floor(key / columns) * size, width: size, height: size, "fill-opacity": ((trace.at(query, key) ?? 0) / trace.scale * 0.6).toFixed(3) })));
   return svg("svg", { class: "picture", width: columns * size, height: rows * size, viewBox: `0 0 ${columns * size} ${rows * size}`, role: "img", "aria-label": `${shown(trace.queries[query])}: ${brief(trace, query)}` }, cells);
 }
 
