@@ -7,6 +7,7 @@ import json
 import pytest
 import torch
 
+from regard.studies import universal
 from regard.studies.universal import RIVALS, main, page, recipe_of
 from regard.systems.system import Here
 
@@ -22,9 +23,11 @@ def test_rivals_are_given_the_same_and_differ_in_their_layers():
     assert sizes[2] == pytest.approx(sizes[0], rel=0.1)
 
 
-def test_it_runs_and_writes(tmp_path):
-    main(["--to", str(tmp_path), "--steps", "1", "--seeds", "1", "--count", "4", "--prices", "0"])
+def test_it_runs_and_writes(tmp_path, monkeypatch):
+    monkeypatch.setattr(universal, "PRICES", (0.01,))
+    main(["--to", str(tmp_path), "--steps", "1", "--seeds", "1", "--count", "4"])
     found = json.loads((tmp_path / "universal.json").read_text())
+    assert list(found["prices"]) == ["0.01"]
     assert set(found["rivals"]) == set(RIVALS)
     assert list(found["rivals"]["Universal Transformer"]["right"]) == ["1", "10", "20", "30", "40"]
     assert "points over the better Transformer at n = 40" in (tmp_path / "universal.md").read_text()

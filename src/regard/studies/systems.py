@@ -109,7 +109,7 @@ GOALS: dict[str, Sequence[Goal]] = {
     "lstmn": (Goal("test", "perplexity", "≤", 0.98, ("lstm-lm", "test", "perplexity")),),
     "reverse": (Goal("size=16", "right", "≥", 0.999), Goal("size=16", "anti-diagonal", "≥", 0.9)),
     "odd-one-out": (Goal("size=10", "right", "≥", 0.9),),
-    "referent": (Goal("size=16", "right", "≥", 0.95), Goal("pairs", "moves", "≥", 0.9)),
+    "referent": (Goal("size=12", "right", "≥", 0.95), Goal("pairs", "moves", "≥", 0.9)),
     "stories": (
         Goal("facts=1", "right", "≥", 0.95),
         Goal("facts=2", "right", "≥", 0.95),

@@ -105,13 +105,13 @@ def rivals(seeds: int, steps: int, count: int) -> dict[str, Any]:
     return found
 
 
-@torch.no_grad()
 def priced(steps: int) -> dict[str, Any]:
     """What a price on thought does: mean steps, where a question is asked and everywhere, and right answers."""
     found = {}
     for price in PRICES:
         run = trained(recipe_of("stories", 1, steps, ["--model.price", str(price)]))
-        found[str(price)] = run.task.final(run.model)
+        with torch.no_grad():
+            found[str(price)] = run.task.final(run.model)
         print(price, found[str(price)], flush=True)
     return found
 
