@@ -133,9 +133,18 @@ def record(run: Path, to: Path) -> dict[str, Any]:
         "step": manifest["step"],
         "minutes": _minutes(run),
         "seed": recipe.train.seed,
-        "command": f"regard train {name} --run {name}",
+        "command": f"regard train {_recipe(name)} --run {name}{_seed(recipe.train.seed)}",
         "scores": {split: found for split, found in scores.items() if split not in ("step", "valid")},
     }
+
+
+def _recipe(run: str) -> str:
+    """What it is a run of: hull-seed2 is one of hull."""
+    return run.partition("-seed")[0]
+
+
+def _seed(seed: int) -> str:
+    return "" if seed == 1 else f" --train.seed {seed}"
 
 
 def _minutes(run: Path) -> float:
@@ -149,7 +158,7 @@ def page(found: Mapping[str, Any], known: Mapping[str, Scores]) -> str:
     """One run in Markdown."""
     scores: dict[str, dict[str, float]] = found["scores"]
     papers, names = (
-        PAPERS.get(found["run"], {}),
+        PAPERS.get(_recipe(found["run"]), {}),
         list(dict.fromkeys(name for some in scores.values() for name in some)),
     )
     rows = ["| | " + " | ".join(names) + " | paper |", "|---" * (len(names) + 2) + "|"]
@@ -159,7 +168,9 @@ def page(found: Mapping[str, Any], known: Mapping[str, Scores]) -> str:
     facts = (
         f"{found['weights']:,} weights, best at step {found['step']:,}, {found['minutes']} min, seed {found['seed']}"
     )
-    told = [line for goal in GOALS.get(found["run"], ()) if (line := goal.told(found["run"], known)) is not None]
+    told = [
+        line for goal in GOALS.get(_recipe(found["run"]), ()) if (line := goal.told(found["run"], known)) is not None
+    ]
     rows += ["", "Goals:", "", *told] if told else []
     return "\n".join(
         [f"## {found['run']}", "", found["about"], "", f"`{found['command']}`: {facts}.", "", *rows, "",

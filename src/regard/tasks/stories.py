@@ -41,9 +41,9 @@ class Story(LabelProblem):
 
     def draw(self, rng: np.random.Generator, count: int, size: int) -> Drawn:
         """`size` people, each with a room of their own and a thing, and a fact for what is north of each."""
-        some = [np.argsort(rng.random((count, 8)), 1)[:, :size] for _ in range(4)]
+        some = [np.argsort(rng.random((count, 8)), 1)[:, :size] for _ in range(3)]
         people, things, rooms = some[0] + FIRST_PERSON, some[1] + FIRST_THING, some[2]
-        north = some[3]
+        north = (rooms + rng.integers(1, len(ROOMS), rooms.shape)) % len(ROOMS)  # of no room itself
         facts = np.concatenate(
             [
                 np.stack((people, np.full_like(people, NUMBER[SAYS[0]]), rooms + FIRST_ROOM), -1),
