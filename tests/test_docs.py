@@ -7,18 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from regard import systems
+from regard.systems import SYSTEMS
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_snippets_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_snippets_run(page: Path) -> None:
     """All Python blocks of a page, as one program; what it registers is gone afterwards."""
-    monkeypatch.setattr(systems, "SYSTEMS", dict(systems.SYSTEMS))
+    known = dict(SYSTEMS)
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
-    exec(compile("\n".join(blocks), str(page), "exec"), {"__name__": page.stem})
+    try:
+        exec(compile("\n".join(blocks), str(page), "exec"), {"__name__": page.stem})
+    finally:
+        SYSTEMS.clear()
+        SYSTEMS.update(known)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
