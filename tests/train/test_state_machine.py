@@ -123,7 +123,7 @@ class Interrupted(RuleBasedStateMachine):
         saves = sorted(self.folder.glob("saves/[0-9]*"), reverse=True)
         file = saves[which % len(saves)] / name
         content = file.read_bytes() if file.is_file() else b""
-        if content:
+        if content and content not in self.hurt:  # a second change at the same place would mend it
             at = place % len(content)
             bad = content[:at] + (b"" if cut else bytes([content[at] ^ 0x55]) + content[at + 1 :])
             file.write_bytes(bad)
@@ -142,6 +142,25 @@ class Interrupted(RuleBasedStateMachine):
 
 def test_whatever_happens_to_a_run_it_is_the_same_run() -> None:
     run_state_machine_as_test(Interrupted, settings=QUICK)
+
+
+def test_damaged_saves_of_later_steps_do_not_crowd_out_new_ones(tmp_path: Path) -> None:
+    """Found by the machine: with all saves damaged a run begins anew, and its saves were the oldest by name."""
+
+    def up_to(step: int) -> None:
+        run, stop = lesson(tmp_path), Stop()
+        run.resume()
+        run.screen = Stopping(step, stop)
+        run.train(stop)
+
+    with quick():
+        up_to(6)
+        for file in tmp_path.glob("saves/[0-9]*/weights.safetensors"):
+            file.write_bytes(b"")
+        up_to(3)
+        run = lesson(tmp_path)
+        assert run.resume()
+    assert run.progress.step == 3
 
 
 def test_the_machine_sees_a_save_that_is_trusted_by_its_name() -> None:

@@ -131,8 +131,11 @@ class Saves:
         return sorted(found, key=lambda path: (step_of(path), not path.name.endswith("~")))
 
     def _thin_out(self, step: int) -> None:
-        """Keep some saves whole, the weights of those still to be averaged, and nothing else."""
-        for path in self._all()[: -self.keep]:
+        """Keep some saves whole, the weights of those still to be averaged, and nothing else.
+
+        One of a later step was passed over because it is damaged: it does not take the place of a good one.
+        """
+        for path in [path for path in self._all() if step_of(path) <= step][: -self.keep]:
             at = step_of(path)
             averaged = at > 0 and at % self.every == 0 and at > step - self.every * self.average
             if averaged:
