@@ -165,6 +165,18 @@ def test_widths_that_differ_take_the_fused_kernel() -> None:
         held_equal(attention, rows(30, d_key), rows(30, d_key), rows(30, d_value))
 
 
+@pytest.mark.parametrize("score", [A.Dot(), A.ScaledDot(), A.Cosine(heads=3), A.General(4, 4)])
+@pytest.mark.parametrize(("queries", "keys"), [(0, 3), (2, 0), (0, 0)])
+def test_no_queries_and_no_keys_read_zeros(score: A.Score, queries: int, keys: int) -> None:
+    attention, query = A.Attention(score), torch.randn(2, 3, queries, 4)
+    memory = attention.memory(torch.randn(2, 3, keys, 4), torch.randn(2, 3, keys, 5))
+    look = attention.look(query, memory)
+    assert look.weights.shape == (2, 3, queries, keys)
+    assert look.context.shape == (2, 3, queries, 5)
+    assert not look.context.any()
+    assert torch.equal(attention(query, memory), look.context)
+
+
 @pytest.mark.parametrize("groups", [4, 1])
 def test_middle_lengths_are_read_by_plain_products(groups: int, monkeypatch: pytest.MonkeyPatch) -> None:
     query, keys, values = torch.randn(2, 4, 128, 64), torch.randn(2, groups, 100, 64), torch.randn(2, groups, 100, 80)

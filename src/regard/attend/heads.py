@@ -77,8 +77,7 @@ class Heads(Mechanism):
         visible, scope = split_scope(scope, keys, start)
         keys = guarded(keys, visible)
         values = keys if values is None else guarded(values, visible)
-        if values is not keys:
-            one_value_each(keys, values)
+        one_value_each(keys, values)
         for given, layer in ((keys, self.key), (values, self.value)):
             if given.shape[-1] != layer.in_features:
                 raise ValueError(f"these heads were built for memory {layer.in_features} wide; got {given.shape[-1]}")

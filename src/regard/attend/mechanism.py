@@ -165,11 +165,10 @@ class Attention(Mechanism):
 
 def read_by(weights: Float[Tensor, "b h q k"], values: Float[Tensor, "b h k v"]) -> Float[Tensor, "b h q v"]:
     """What these weights read. As products of tables, of which torch makes less ado than of tensors."""
-    batch, heads, asked, count = weights.shape
-    if values.shape[:2] != (batch, heads) or weights.dtype != values.dtype:
+    if weights.shape[:2] != values.shape[:2] or weights.dtype != values.dtype:
         return weights @ values
-    found = torch.bmm(weights.reshape(-1, asked, count), values.reshape(-1, count, values.shape[3]))
-    return found.view(batch, heads, asked, -1)
+    found: Tensor = torch.bmm(weights.flatten(0, 1), values.flatten(0, 1)).unflatten(0, weights.shape[:2])
+    return found
 
 
 def with_heads(x: Tensor, what: str) -> Float[Tensor, "b h n d"]:

@@ -54,12 +54,11 @@ class DotScore(Score):
 
 def products(queries: Queries, keys: Keys, scale: float) -> Scores:
     """All dot products times a factor, in one call that makes no table but theirs."""
-    batch, heads, asked, width = queries.shape
-    if keys.shape[:2] != (batch, heads) or queries.dtype != keys.dtype:  # one side serves many, or autocast decides
+    if queries.shape[:2] != keys.shape[:2] or queries.dtype != keys.dtype:  # one serves many, or autocast decides
         return queries * scale @ keys.transpose(-2, -1)
-    q, k = queries.reshape(-1, asked, width), keys.reshape(-1, keys.shape[2], width).transpose(1, 2)
-    found = torch.baddbmm(q.new_empty(()), q, k, beta=0, alpha=scale)
-    return found.view(batch, heads, asked, -1)
+    q, k = queries.flatten(0, 1), keys.flatten(0, 1).transpose(1, 2)
+    found: Tensor = torch.baddbmm(q.new_empty(()), q, k, beta=0, alpha=scale).unflatten(0, queries.shape[:2])
+    return found
 
 
 class Dot(DotScore):

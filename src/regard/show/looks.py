@@ -38,12 +38,14 @@ def shown(task: Task, model: nn.Module, name: str, about: str) -> Shown:
     from regard.show.page import Shown
 
     if not task.looked_by:
-        raise ValueError(f"{name} has a picture (--png F, --svg F), but no page")
+        raise ValueError(f"{name} has no page; its task can name what gives its looks with `looked_by`")
     module, _, function = task.looked_by.partition(":")
     with torch.no_grad():
         traces: list[Trace] = getattr(import_module(f"regard.show.{module}"), function)(task, model.eval())
     if not traces:
         raise ValueError(f"{name} looks at nothing: it has a picture (--png F, --svg F), but no page")
+    if len(traces) > MOST:
+        about = f"{about} The last {MOST} of {len(traces)} looks."
     return Shown([{"id": name, "name": name}], {name: {"looks": packed(traces[-MOST:])}}, name, about, first="looks")
 
 
@@ -131,9 +133,8 @@ def naming(task: Naming, model: nn.Module) -> list[Trace]:
         return []
     found = []
     for row in range(len(drawn.support)):
-        side = int(drawn.support[row, 0].size ** 0.5)
         pictures = [drawn.queries[row, 0], *drawn.support[row]]
-        strip = np.concatenate([picture.reshape(side, side) for picture in pictures], 1)
+        strip = np.concatenate(pictures, 1)
         names = drawn.names[row].tolist()
         told: dict[str, Any] = {
             "title": f"Named {int(said[row, 0])}, right is {int(drawn.right[row, 0])}",

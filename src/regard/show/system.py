@@ -15,6 +15,8 @@ def picture(task: Task, model: nn.Module, file: Path) -> None:
     """Draw what the model does on problems it never saw."""
     from matplotlib.figure import Figure
 
+    if not task.drawn_by:
+        raise ValueError("this system has no picture; its task can name one with `drawn_by`")
     module, _, name = task.drawn_by.partition(":")
     figure = Figure(layout="constrained")
     with torch.no_grad():

@@ -125,7 +125,7 @@ def _told(found: Found, column: Column, at: At) -> str:
     return mean_of(values if column.spread else values[:1], column.digits) if values else ""
 
 
-def run(study: Study, arguments: Sequence[str] | None) -> None:
+def run(study: Study, arguments: Sequence[str] | None = None) -> None:
     """Measure what is not measured yet, then write NAME.json, NAME.md and NAME.png."""
     asked = parser(study.about.split("\n")[0], study.steps, study.seeds)
     asked.add_argument("--again", action="store_true", help="measure every cell anew")

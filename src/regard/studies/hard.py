@@ -8,8 +8,9 @@ without.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -188,10 +189,7 @@ STUDY = Study(
     draw=draw,
 )
 
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Estimate and learn, write table, numbers and figure."""
-    run(STUDY, arguments)
+main = partial(run, STUDY)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -148,10 +149,7 @@ STUDY = Study(
     draw=draw,
 )
 
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Ask at every strength, write table, numbers and figure."""
-    run(STUDY, arguments)
+main = partial(run, STUDY)
 
 
 if __name__ == "__main__":

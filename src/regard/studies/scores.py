@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -208,10 +209,7 @@ STUDY = Study(
     published=PUBLISHED,
 )
 
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Train all, write table, numbers and figure."""
-    run(STUDY, arguments)
+main = partial(run, STUDY)
 
 
 if __name__ == "__main__":

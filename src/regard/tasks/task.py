@@ -31,10 +31,10 @@ class Task(ABC):
     best_by: str = "loss"
     """The measure by which the best model is chosen."""
     best_is_highest: bool = False
-    drawn_by: str
+    drawn_by: str = ""
     """What to show: the function of `regard.show` that draws what a model does on unseen data, `module:name`."""
     looked_by: str = ""
-    """The function of `regard.show` that gives what it looked at as traces, for a page; nothing where it has none."""
+    """The function of `regard.show` that gives what it looked at on unseen data as traces, for a page."""
 
     @abstractmethod
     def prepare(self, folder: Path) -> None:

@@ -133,7 +133,7 @@ class Saves:
     def _thin_out(self, step: int) -> None:
         """Keep some saves whole, the weights of those still to be averaged, and nothing else.
 
-        One of a later step was passed over because it is damaged: it does not take the place of a good one.
+        One of a later step was passed over, as damaged or in trouble: it does not take the place of a good one.
         """
         for path in [path for path in self._all() if step_of(path) <= step][: -self.keep]:
             at = step_of(path)
