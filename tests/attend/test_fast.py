@@ -177,17 +177,57 @@ def test_no_queries_and_no_keys_read_zeros(score: A.Score, queries: int, keys: i
     assert torch.equal(attention(query, memory), look.context)
 
 
-@pytest.mark.parametrize("groups", [4, 1])
-def test_middle_lengths_are_read_by_plain_products(groups: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    query, keys, values = torch.randn(2, 4, 128, 64), torch.randn(2, groups, 100, 64), torch.randn(2, groups, 100, 80)
-    attention = A.Attention(A.ScaledDot())
-    memory = attention.memory(keys, values)
-    assert fast.read(attention, query, memory, 0, None) is not None  # with gradients the fused kernel
+MIDDLE_SCOPES = {
+    "everything": (A.everything, A.everything),
+    "causal": (A.causal, A.everything),
+    "padding": (A.everything, A.lengths([100, 70])),
+    "both": (A.causal, A.lengths([100, 70])),
+    "window": (A.window(20), A.lengths([100, 70])),  # queries far beyond the padding's border see nothing
+    "blind": (A.everything, A.lengths([100, 0])),
+}
+
+
+@pytest.mark.parametrize("count", [128, 100], ids=["more", "as many"])  # queries than keys: 100 is a triangle
+@pytest.mark.parametrize("limits", MIDDLE_SCOPES.values(), ids=MIDDLE_SCOPES)
+def test_middle_lengths_are_read_by_two_products(limits: Any, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    scope, padding = limits
+    query, keys, values = torch.randn(2, 4, count, 64), torch.randn(2, 4, 100, 64), torch.randn(2, 4, 100, 80)
+    attention = A.Attention(A.ScaledDot(), scope=scope)
+    memory = attention.memory(keys, values, padding)
+    calls = spied(monkeypatch, "two_products")
+    attention(query, memory)
+    assert not calls  # with gradients the fused kernel
     with torch.no_grad():
-        assert fast.read(attention, query, memory, 0, None) is None
-        plain = attention(query, memory)
+        by_products = attention(query, memory)
+        assert len(calls) == 1
+        torch.testing.assert_close(by_products, attention.look(query, memory).context, atol=2e-6, rtol=0)
         monkeypatch.setattr(fast, "MIDDLE", range(0))
-        torch.testing.assert_close(plain, attention(query, memory), atol=2e-6, rtol=0)
+        torch.testing.assert_close(by_products, attention(query, memory), atol=2e-6, rtol=0)
+    assert len(calls) == 1
+
+
+def test_two_products_are_for_single_precision_and_a_head_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = spied(monkeypatch, "two_products")
+    attention = A.Attention(A.ScaledDot())
+    x = torch.randn(2, 4, 128, 64)
+    with torch.no_grad():
+        attention(x, attention.memory(x[:, :1]))
+        attention(x.double(), attention.memory(x.double()))
+        with torch.autocast("cpu", torch.bfloat16):
+            attention(x, attention.memory(x))
+    assert not calls
+
+
+def spied(monkeypatch: pytest.MonkeyPatch, name: str) -> list[Any]:
+    """Every call of this reading from now on."""
+    reading, calls = getattr(fast, name), []
+
+    def spy(*given: Any) -> Any:
+        calls.append(given)
+        return reading(*given)
+
+    monkeypatch.setattr(fast, name, spy)
+    return calls
 
 
 def test_an_unknown_part_is_read_plainly() -> None:

@@ -18,9 +18,10 @@ from torch.nn import functional as F
 
 from regard.attend.efficient import Recurrence
 from regard.attend.memory import Memory, joint_table
-from regard.attend.scope import Scope, causal, everything
+from regard.attend.scope import Scope, causal
 from regard.attend.score import DotScore, Kernel, Past, TanhScore, same_width
 from regard.attend.select import Softmax
+from regard.attend.tables import products, read_by
 
 if TYPE_CHECKING:
     from regard.attend.mechanism import Attention
@@ -29,7 +30,7 @@ Query = Float[Tensor, "b h q d"]
 Context = Float[Tensor, "b h q v"]
 
 BLOCK = 128  # queries read at a time where the scope's reach is short
-MIDDLE = range(96, 161)  # lengths at which two plain products are faster than the fused kernel, on a processor,
+MIDDLE = range(96, 161)  # lengths at which two products are faster than the fused kernel, on a processor,
 WIDE = 64  # of heads this wide at least,
 SMALL = 1 << 21  # and as long as all weights are in its cache
 ROOM = 1 << 20  # numbers in one chunk of additive scores: 4 MiB in float32, about a core's cache
@@ -57,17 +58,18 @@ def sdpa(attention: Attention, query: Query, memory: Memory, at: int, past: Past
     """Softmax of a dot product, by torch's fused kernel."""
     score = attention.score
     assert isinstance(score, DotScore)
-    if _plain_is_faster(attention, query, memory):
-        return None
     asked, keys, values = score.ask(query), memory.keys, memory.values
     same_width(asked, keys, type(score).__name__)
+    scopes = attention.scopes(query, memory, at)
+    square = query.shape[2] == len(memory) and at == memory.start and memory.step == 1
+    triangle = square and scopes == (causal,) and memory.visible is None and attention.bias is None
+    if _products_are_faster(attention, query, memory):
+        limit = _triangle(query) if triangle else joint_table(scopes, query, memory, at)
+        return two_products(asked, memory, score.scale(keys.shape[-1]), limit)
     width, out = keys.shape[-1], values.shape[-1]
     if width != out:  # the fused kernel wants one width, and zeros change no product
         asked, keys = F.pad(asked, (0, max(0, out - width))), F.pad(keys, (0, max(0, out - width)))
         values = F.pad(values, (0, max(0, width - out)))
-    scopes = attention.scopes(query, memory, at)
-    square = query.shape[2] == len(memory) and at == memory.start and memory.step == 1
-    triangle = square and scopes == (causal,) and memory.visible is None and attention.bias is None
     context = F.scaled_dot_product_attention(
         asked,
         keys,
@@ -78,6 +80,19 @@ def sdpa(attention: Attention, query: Query, memory: Memory, at: int, past: Past
         enable_gqa=query.shape[1] != keys.shape[1],
     )
     return context if width <= out else context[..., :out]
+
+
+def two_products(asked: Query, memory: Memory, scale: float, limit: Tensor | None) -> Context | None:
+    """Softmax of a dot product, by two products of tables, the first of which puts away what may not be seen.
+
+    `limit` is a table of who may see whom, or one to add; nothing is limited without.
+    """
+    if limit is not None and limit.dtype == torch.bool:
+        if not bool(limit.any(-1).all()):
+            return None  # who sees nothing reads zeros, which softmax does not give
+        limit = (~limit).to(asked.dtype) * torch.finfo(asked.dtype).min
+    scores = products(asked, memory.keys, scale, limit)
+    return read_by(torch.softmax(scores, -1, out=scores), memory.values)
 
 
 def blocked(reading: Reading, attention: Attention, query: Query, memory: Memory, at: int) -> Context:
@@ -225,24 +240,32 @@ def scores_are_free(attention: Attention, scores: Tensor) -> bool:
 
     A large table costs more to make room for than to fill.
     """
-    made_here = isinstance(attention.score, DotScore | TanhScore)
-    return made_here and type(attention.select) is Softmax and not scores.requires_grad
+    made_here = isinstance(attention.score, (DotScore, TanhScore))  # a union would be made anew each time
+    return not scores.requires_grad and made_here and type(attention.select) is Softmax
 
 
-def _plain_is_faster(attention: Attention, query: Query, memory: Memory) -> bool:
-    """Whether all are seen, nothing is learned from it, and it is of the size at which a fused kernel is no help."""
-    count = query.shape[2]
+def _products_are_faster(attention: Attention, query: Query, memory: Memory) -> bool:
+    """Whether it is of the size at which a fused kernel is no help, and nothing is learned or cast."""
+    batch, heads, count, width = query.shape
     return (
         count in MIDDLE
         and len(memory) in MIDDLE
-        and query.shape[3] >= WIDE
-        and query.device.type == "cpu"
-        and query.shape[0] * query.shape[1] * count * len(memory) <= SMALL
-        and attention.scope is everything is memory.scope
-        and memory.visible is None
+        and width >= WIDE
+        and batch * heads * count * len(memory) <= SMALL
         and attention.bias is None
         and not torch.is_grad_enabled()
+        and query.device.type == "cpu"
+        and query.dtype == memory.keys.dtype == torch.float32
+        and heads == memory.keys.shape[1]
+        and not torch.is_autocast_enabled("cpu")
+        and not torch.compiler.is_compiling()
     )
+
+
+def _triangle(query: Query) -> Float[Tensor, "1 1 q q"]:
+    """What is added to scores so that only the past is seen."""
+    count = query.shape[2]
+    return query.new_full((1, 1, count, count), torch.finfo(query.dtype).min).triu_(1)
 
 
 def _short_reach(attention: Attention, query: Query, memory: Memory) -> bool:

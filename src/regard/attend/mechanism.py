@@ -17,6 +17,7 @@ from regard.attend.memory import Memory, guarded, joint_table, split_scope
 from regard.attend.scope import Scope, Scoping, causal, everything
 from regard.attend.score import Past, Score, Scores
 from regard.attend.select import Select, Softmax, softmax_in_place
+from regard.attend.tables import read_by
 
 
 @dataclass(frozen=True)
@@ -161,14 +162,6 @@ class Attention(Mechanism):
 
     def extra_repr(self) -> str:
         return f"scope={self.scope.name}" if isinstance(self.scope, Scope) else ""
-
-
-def read_by(weights: Float[Tensor, "b h q k"], values: Float[Tensor, "b h k v"]) -> Float[Tensor, "b h q v"]:
-    """What these weights read. As products of tables, of which torch makes less ado than of tensors."""
-    if weights.shape[:2] != values.shape[:2] or weights.dtype != values.dtype:
-        return weights @ values
-    found: Tensor = torch.bmm(weights.flatten(0, 1), values.flatten(0, 1)).unflatten(0, weights.shape[:2])
-    return found
 
 
 def with_heads(x: Tensor, what: str) -> Float[Tensor, "b h n d"]:

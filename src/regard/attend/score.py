@@ -14,6 +14,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from regard.attend.tables import products
+
 Queries = Float[Tensor, "b h q dq"]
 Keys = Float[Tensor, "b h k dk"]
 Scores = Float[Tensor, "b h q k"]
@@ -50,15 +52,6 @@ class DotScore(Score):
         asked = self.ask(query)
         same_width(asked, keys, type(self).__name__)
         return products(asked, keys, self.scale(keys.shape[-1]))
-
-
-def products(queries: Queries, keys: Keys, scale: float) -> Scores:
-    """All dot products times a factor, in one call that makes no table but theirs."""
-    if queries.shape[:2] != keys.shape[:2] or queries.dtype != keys.dtype:  # one serves many, or autocast decides
-        return queries * scale @ keys.transpose(-2, -1)
-    q, k = queries.flatten(0, 1), keys.flatten(0, 1).transpose(1, 2)
-    found: Tensor = torch.baddbmm(q.new_empty(()), q, k, beta=0, alpha=scale).unflatten(0, queries.shape[:2])
-    return found
 
 
 class Dot(DotScore):
