@@ -29,7 +29,8 @@ def pictured(figure: Any, task: Translation, model: nn.Module) -> None:
     for axes, pair, spoken in zip(figure.subplots(1, len(some)), some, said, strict=True):
         part = speaker.watched(spoken).part
         right = part.text == pair[2]
-        title = "\n".join(shorten(text, WIDEST, placeholder=" …") for text in (pair[1], part.text))
+        lines = (pair[1], part.text) if right else (pair[1], part.text, f"right: {pair[2]}")
+        title = "\n".join(shorten(line, WIDEST, placeholder=" …") for line in lines)
         axes.set_title(title, fontsize=7, color="black" if right else points.BAD)
         if part.attention is None:
             axes.text(0.5, 0.5, "it does not look at the source", ha="center", va="center", color=points.GREY)
