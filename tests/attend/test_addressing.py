@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from regard import attend as A
-from regard.attend.addressing import first_place, interpolate, rotate, sharpen, split_shift
+from regard.attend.addressing import first_place, interpolate, rotate, sharpen, slide, split_shift
 
 TAPE = torch.ones(1, 1, 8, dtype=torch.bool)
 
@@ -86,3 +86,19 @@ def test_several_heads_walk_on_their_own() -> None:
     rest = attention.look(query[:, :, 2:], memory, 2, half).weights
     assert torch.allclose(torch.cat((half, rest), 2), whole, atol=1e-6)
     assert torch.allclose(whole.sum(-1), torch.ones(1, 2, 4), atol=1e-5)
+
+
+@pytest.mark.parametrize(("places", "reach"), [(7, 1), (7, 3), (3, 3), (1, 1)])
+def test_a_window_slid_along_the_tape_is_the_rotation(places: int, reach: int) -> None:
+    weights = torch.rand(2, 3, places, dtype=torch.float64)
+    shares = torch.rand(2, 3, 2 * reach + 1, dtype=torch.float64).softmax(-1)
+    offsets = torch.arange(-reach, reach + 1).expand(2, 3, -1)
+    tape = torch.ones(2, 3, places, dtype=torch.bool)
+    torch.testing.assert_close(slide(weights, shares), rotate(weights, tape, offsets, shares))
+
+
+@pytest.mark.parametrize("reach", [0, 1, 4])  # none, the window's, and further than the tape is long
+def test_a_tape_without_gaps_is_walked_as_one_with_a_scope_that_shows_all(reach: int) -> None:
+    select, query, scores = A.Turing(8, A.ShiftChoice(8, reach)), torch.randn(2, 1, 3, 8), torch.randn(2, 1, 3, 3)
+    shown = torch.ones(1, 1, 1, 3, dtype=torch.bool)
+    torch.testing.assert_close(select(scores, None, query).weights, select(scores, shown, query).weights)

@@ -32,9 +32,13 @@ class ShiftChoice(Shift):
         self.choose = nn.Linear(d_query, 2 * reach + 1)
 
     def forward(self, query: Float[Tensor, "b h d"]) -> tuple[Int[Tensor, "b h s"], Float[Tensor, "b h s"]]:
-        shares = self.choose(query).softmax(-1)
+        shares = self.shares(query)
         offsets = torch.arange(-self.reach, self.reach + 1, device=query.device)
         return offsets.expand_as(shares), shares
+
+    def shares(self, query: Float[Tensor, "b h d"]) -> Float[Tensor, "b h s"]:
+        """How much goes to each shift, from the furthest back on."""
+        return self.choose(query).softmax(-1)  # type: ignore[no-any-return]
 
 
 class ShiftBy(Shift):
@@ -76,9 +80,11 @@ class Turing(Select):
                 before = past[:, :, -1]
             else:
                 before = first_place(open_to[:, :, t]).to(content.dtype)
-            walked = rotate(
-                interpolate(content[:, :, t], before, gate[:, :, t]), open_to[:, :, t], *self.shift(query[:, :, t])
-            )
+            mixed, asked = interpolate(content[:, :, t], before, gate[:, :, t]), query[:, :, t]
+            if allowed is None and isinstance(self.shift, ShiftChoice) and 1 <= self.shift.reach <= scores.shape[3]:
+                walked = slide(mixed, self.shift.shares(asked))
+            else:
+                walked = rotate(mixed, open_to[:, :, t], *self.shift(asked))
             steps.append(sharpen(walked, gamma[:, :, t]))
         return Selection(torch.stack(steps, 2), 0.0)
 
@@ -99,6 +105,13 @@ def rotate(
     came_from = order.unsqueeze(-1).expand_as(source).gather(2, source)
     moved = weights.unsqueeze(-1).expand(source.shape).gather(2, came_from)
     return (moved * shares.unsqueeze(-2)).sum(-1).masked_fill(~tape, 0.0)
+
+
+def slide(weights: Weighting, shares: Float[Tensor, "b h s"]) -> Weighting:
+    """The same for a tape without gaps and the shifts `-reach ... reach`: a window slid along the tape."""
+    reach = shares.shape[-1] // 2
+    ends_joined = torch.cat((weights[..., -reach:], weights, weights[..., :reach]), -1)
+    return (ends_joined.unfold(-1, shares.shape[-1], 1) @ shares.flip(-1).unsqueeze(-1)).squeeze(-1)
 
 
 def sharpen(weights: Weighting, gamma: Float[Tensor, "b h 1"]) -> Weighting:

@@ -147,8 +147,8 @@ class TuringMachine(Machine):
         new = tape
         for pen, (_, weights, _) in zip(self.pens, looks[len(self.readers) :], strict=True):
             new = pen(shown, new, weights)
-        source = tape if self.reads_first else new
-        seen = [(weights[:, 0] @ source).squeeze(1) for _, weights, _ in looks[: len(self.readers)]]
+        reading = looks[: len(self.readers)]
+        seen = [found if self.reads_first else (weights[:, 0] @ new).squeeze(1) for found, weights, _ in reading]
         places = torch.stack([weights[:, 0, 0] for _, weights, _ in looks], 1)
         return torch.cat(seen, -1), new, places, [after for _, _, after in looks]
 
