@@ -68,7 +68,7 @@ bench-serve: $(BENCH)  ## requests a second against one text at a time and a pla
 bench-export: $(BENCH)  ## exports of RUNS="runs/a runs/b" against the runs themselves, into docs/results/
 	$(BIN)/python benchmarks/export.py $(RUNS) --to docs/results
 
-reliability: $(DEV)  ## the promises of docs/reliability.md at full size (15 minutes), into docs/results/
+reliability: $(DEV)  ## the promises of docs/reliability.md at full size (an hour), into docs/results/
 	$(BIN)/python -m tests.reliability --to docs/results
 
 fuzz: $(DEV)  ## changed files for each reader of strangers' files, a minute each; by atheris where it is installed

@@ -132,6 +132,8 @@ def test_the_odd_one_is_of_another_kind_and_loudness_hides_it():
     assert (farthest(drawn.items) == drawn.right[:, 0]).mean() < 0.4
     assert (hidden.best(drawn.items) == drawn.right[:, 0]).mean() > 0.95
     assert np.bincount(drawn.right[:, 0], minlength=10).min() > 20
+    said = [hidden.answer(int(right)) for right in drawn.right[:, 0]]
+    assert all(odd in hidden.told(items) for odd, items in zip(said, drawn.items, strict=True))
 
 
 def test_referents_are_of_the_kind_of_the_reason():

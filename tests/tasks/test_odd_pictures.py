@@ -22,6 +22,7 @@ def owners(images: np.ndarray, drawings: np.ndarray) -> list[tuple[int, int]]:
 
 def test_one_is_of_another_character_and_no_drawing_is_there_twice():
     problem = OddPicture(Drawings(side=7))
+    assert problem.answer(5) == problem.told(np.zeros((6, 49)))[5]
     for drawn, glyphs in (
         (problem.draw(RNG(1), 8, 6), problem.drawings.learned),
         (problem.held_out(RNG(1), 8, 6), problem.drawings.measured),

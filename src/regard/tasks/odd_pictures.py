@@ -70,6 +70,9 @@ class OddPicture(LabelProblem):
     def told(self, items: np.ndarray) -> Sequence[str]:
         return [str(place + 1) for place in range(len(items))]
 
+    def answer(self, label: int) -> str:
+        return str(label + 1)  # as items are counted in `told`
+
 
 def _drawn(glyphs: Glyphs, rng: np.random.Generator, count: int, size: int) -> Drawn:
     kinds = np.argsort(rng.random((count, len(glyphs))), 1)[:, :2]

@@ -93,6 +93,9 @@ class OddOneOut(LabelProblem):
     def told(self, items: np.ndarray) -> Sequence[str]:
         return [str(place + 1) for place in range(len(items))]
 
+    def answer(self, label: int) -> str:
+        return str(label + 1)  # as items are counted in `told`
+
     def best(self, items: np.ndarray) -> np.ndarray:
         """The likeliest odd one of each set, by whoever knows how sets are drawn: nobody can be right more often.
 
