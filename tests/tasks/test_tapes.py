@@ -7,7 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from regard.systems.tape import TapeRecipe
+from regard.tasks.settings import TapeData
 from regard.tasks.tapes import Copy, Ngrams, Priority, Recall, Repeat, TapeProblem
+from regard.tasks.taping import problem_of
 
 RNG = np.random.default_rng
 EVERY: list[tuple[TapeProblem, int]] = [
@@ -81,3 +84,9 @@ def test_the_best_guess_of_ngrams_is_by_counting():
     paper = Ngrams().draw(RNG(1), 1000, 200).best
     assert paper is not None
     assert 131 < paper.mean() / math.log(2) < 133
+
+
+def test_a_recipe_says_how_far_back_ngrams_look():
+    assert problem_of(TapeData(problem="ngrams", context=3)) == Ngrams(3)
+    with pytest.raises(ValueError, match="below 5, the smallest size of ngrams"):
+        TapeRecipe(about="", data=TapeData(problem="ngrams", context=3, smallest=4)).complete()

@@ -31,7 +31,7 @@ class TapeRecipe(Recipe):
 
     def complete(self) -> Self:
         data = self.data
-        least = {"recall": 2, "ngrams": 7}.get(data.problem, 1)
+        least = {"recall": 2, "ngrams": data.context + 2}.get(data.problem, 1)
         if not least <= data.smallest <= data.largest:
             raise ValueError(
                 f"data.smallest = {data.smallest} and data.largest = {data.largest} are not in order, or below "

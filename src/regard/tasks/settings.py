@@ -90,6 +90,8 @@ class TapeData(Data):
     """Say it again; so many times; what followed an item; the next bit of a random language; the highest in order."""
     bits: int = Field(8, ge=1, le=64)
     """Bits shown at a step."""
+    context: int = Field(5, ge=1, le=10)
+    """n-grams: how many bits before it the next one depends on."""
     smallest: int = Field(1, ge=1, le=1000)
     """The smallest size: steps of a sequence, or its items ..."""
     largest: int = Field(20, ge=1, le=1000)

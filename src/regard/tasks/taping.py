@@ -40,7 +40,7 @@ def problem_of(data: TapeData) -> TapeProblem:
         case "recall":
             return Recall(data.bits)
         case "ngrams":
-            return Ngrams()
+            return Ngrams(data.context)
         case "priority":
             return Priority(data.bits)
 
