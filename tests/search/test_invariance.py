@@ -25,6 +25,10 @@ MODELS: dict[str, Any] = {
     "transformer-512": TransformerModel(
         encoder_layers=1, decoder_layers=1, width=512, heads=8, feedforward=2048, dropout=0.0, tied="none"
     ),
+    "rotary-512": TransformerModel(  # whose encoder has no way of its own to be fast
+        encoder_layers=1, decoder_layers=1, width=512, heads=8, feedforward=512, dropout=0.0, tied="none",
+        encoder_attention="su",
+    ),
     "gru-128": RecurrentModel(width=128, embedding=128, dropout=0.0),
     "lstm-512": RecurrentModel(
         cell="lstm", width=512, embedding=512, attention="luong_general", wiring="after", input_feeding=True,
@@ -69,6 +73,15 @@ def test_company_changes_nothing(name: str, threads: int) -> None:
         assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(1)
+
+
+@pytest.mark.parametrize("name", ["transformer-512", "rotary-512"])
+def test_company_changes_nothing_for_long_sentences(name: str) -> None:
+    """By themselves they are of the lengths at which attention has a faster reading; beside longer ones not."""
+    model = made(name)
+    long = [np.random.default_rng(length).integers(4, WORDS, length) for length in (100, 112, 130, 240, 98)]
+    whole = told(hypotheses(model, long, settings(batch_tokens=10_000)))
+    assert [told(hypotheses(model, [ids], settings()))[0] for ids in long] == whole
 
 
 @pytest.mark.parametrize("more", [{"beam": 1, "nbest": 1}, {"sample": True, "nbest": 3}, {"diversity": 0.5}])

@@ -6,7 +6,9 @@ A reading returns None where it does not apply, and the plain one is used: slowe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +38,8 @@ SMALL = 1 << 21  # and as long as all weights are in its cache
 ROOM = 1 << 20  # numbers in one chunk of additive scores: 4 MiB in float32, about a core's cache
 
 
+_company_matters = ContextVar("company_matters", default=True)
+
 Reading = Callable[["Attention", Query, Memory, int, Past | None], Context | None]
 
 
@@ -52,6 +56,16 @@ def read(attention: Attention, query: Query, memory: Memory, at: int, past: Past
     if reading is not None and soft and _short_reach(attention, query, memory):
         return blocked(reading, attention, query, memory, at)
     return None if reading is None else reading(attention, query, memory, at, past)
+
+
+@contextmanager
+def whatever_the_company() -> Iterator[None]:
+    """Within it no reading is chosen by how many are read together, which would change a row's last digits."""
+    before = _company_matters.set(False)
+    try:
+        yield
+    finally:
+        _company_matters.reset(before)
 
 
 def sdpa(attention: Attention, query: Query, memory: Memory, at: int, past: Past | None = None) -> Context | None:
@@ -248,7 +262,8 @@ def _products_are_faster(attention: Attention, query: Query, memory: Memory) -> 
     """Whether it is of the size at which a fused kernel is no help, and nothing is learned or cast."""
     batch, heads, count, width = query.shape
     return (
-        count in MIDDLE
+        _company_matters.get()
+        and count in MIDDLE
         and len(memory) in MIDDLE
         and width >= WIDE
         and batch * heads * count * len(memory) <= SMALL

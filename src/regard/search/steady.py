@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from regard.attend.fast import whatever_the_company
 from regard.models.products import Packed, Turned
 from regard.models.seq2seq import Lengths, Searchable, Source, Stepper
 from regard.models.swift import Swift
@@ -65,14 +66,15 @@ def steadily(model: Searchable, hypotheses: int = MANY) -> Iterator[Steady]:
     threads = torch.get_num_threads()
     rows = _rows(shapes, threads, form)
     least = 1 if model.reads_at_once else ROWS[2]  # cells that go word by word multiply by vectors too, in fours
-    if rows is not None and not (form is _turned and hypotheses <= FEW):
-        yield Steady(stepper, max(rows, least))
-        return
-    torch.set_num_threads(1)
-    try:
-        yield Steady(stepper, max(rows or _rows(shapes, 1, form) or ROWS[-1], least))
-    finally:
-        torch.set_num_threads(threads)
+    with whatever_the_company():
+        if rows is not None and not (form is _turned and hypotheses <= FEW):
+            yield Steady(stepper, max(rows, least))
+            return
+        torch.set_num_threads(1)
+        try:
+            yield Steady(stepper, max(rows or _rows(shapes, 1, form) or ROWS[-1], least))
+        finally:
+            torch.set_num_threads(threads)
 
 
 def _products(model: Searchable, stepper: Stepper) -> tuple[Form, frozenset[Shape]]:
