@@ -149,6 +149,7 @@ def _told(found: list[Pair], host: str, port: int, who: Who, how: How) -> Servin
 
 def _served(serving: Serving, quiet: bool) -> int:
     import asyncio
+    import gc
     import signal
 
     from regard.serve.crew import Crew
@@ -177,4 +178,6 @@ def _served(serving: Serving, quiet: bool) -> int:
         print(f"serving {what} on http://{address}:{port}", file=sys.stderr, flush=True)
         return await serve(serving, listening, told, log.warning, Crew(serving.pairs, serving.processes))
 
+    gc.collect()
+    gc.freeze()  # what is here stays: to search it for garbage again and again would hold up requests for 50 ms
     return 0 if asyncio.run(until_told()) else 1

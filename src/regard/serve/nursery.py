@@ -20,7 +20,7 @@ from regard.serve.wire import receive, send
 
 FLAGS = 4096
 """Bytes, one for each text of a batch: not 0 if nobody waits for it any more."""
-YIELDING = 5
+YIELDING = 10
 """How much workers give way: who takes in and refuses requests must not wait for those who multiply."""
 
 

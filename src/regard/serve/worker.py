@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import mmap
 import os
+import select
 import socket
 import sys
 import traceback
@@ -15,7 +17,7 @@ from typing import Any
 import torch
 
 from regard.search.wishes import Wanted
-from regard.serve.wire import receive, send
+from regard.serve.wire import Message, receive, send
 from regard.translate.glossary import Glossary
 from regard.translate.result import Result
 from regard.translate.translator import Translator
@@ -30,6 +32,8 @@ MOST_WISHED = 256
 """Bytes of the terms that one text must hold: each piece of them widens its beam ..."""
 WISHING = 8
 """... and so many texts with terms are searched together."""
+IDLE = 0.5
+"""Seconds without work after which memory is given back."""
 
 
 @dataclass(frozen=True)
@@ -184,10 +188,24 @@ def work(
         send(server, {"failed": f"{error}"})
         return
     send(server, {"pid": os.getpid()})
-    while (message := receive(server)) is not None:
+    while (message := _next(server)) is not None:
         found = worker.answers(message[0])
         try:
             send(server, {"answers": [one.about() for one in found]}, b"".join(one.content for one in found))
         except BrokenPipeError:
             return
     sys.stderr.flush()
+
+
+def _next(server: socket.socket) -> Message | None:
+    """The next message; whoever waits for it long gives back what large batches needed."""
+    if not select.select([server], [], [], IDLE)[0]:
+        give_back_memory()
+    return receive(server)
+
+
+def give_back_memory() -> None:
+    """What was freed, to the system: the C library keeps it otherwise, in case it is needed again."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's; others have nothing like it
+    if trim is not None:
+        trim(0)
