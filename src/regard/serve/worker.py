@@ -188,7 +188,7 @@ def work(
         send(server, {"failed": f"{error}"})
         return
     send(server, {"pid": os.getpid()})
-    while (message := _next(server)) is not None:
+    while (message := next_message(server)) is not None:
         found = worker.answers(message[0])
         try:
             send(server, {"answers": [one.about() for one in found]}, b"".join(one.content for one in found))
@@ -197,7 +197,7 @@ def work(
     sys.stderr.flush()
 
 
-def _next(server: socket.socket) -> Message | None:
+def next_message(server: socket.socket) -> Message | None:
     """The next message; whoever waits for it long gives back what large batches needed."""
     if not select.select([server], [], [], IDLE)[0]:
         give_back_memory()
