@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from regard.serve.asked import SAID
 from regard.serve.body import mended, of_json, value
 from regard.serve.problem import Problem
 from regard.serve.settings import Limits
@@ -78,3 +81,13 @@ VALUES = st.recursive(SCALARS | TEXT, lambda x: st.lists(x) | st.dictionaries(TE
 def test_any_json_is_text_that_utf8_can_hold(inside: object) -> None:
     found = of_json(json.dumps({"x": inside}).encode(), LIMITS)
     json.dumps(found, ensure_ascii=False).encode("utf-8")
+
+
+def test_a_term_is_no_space_to_python_nor_to_a_reader_of_the_schema():
+    """Python's spaces and those of ECMA-262, which JSON Schema goes by, are not the same."""
+    ours_only, theirs_only = "\x1c\x1d\x1e\x1f\x85", "\ufeff"
+    for number in range(sys.maxunicode + 1):
+        letter = chr(number)
+        space = letter.isspace() or letter in theirs_only
+        assert bool(re.search(SAID, letter)) != space, hex(number)
+    assert all(letter.isspace() for letter in ours_only)

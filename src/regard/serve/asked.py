@@ -10,8 +10,8 @@ from regard.serve.languages import Languages
 from regard.serve.problem import Problem
 from regard.serve.settings import Limits
 
-SAID = r"\S"
-"""What a term must have: something that is no space."""
+SAID = r"[^\s\x1c-\x1f\x85\ufeff]"
+"""What a term must have: something that is no space, neither to Python nor to a reader of the schema (ECMA-262)."""
 
 
 class Asked:
