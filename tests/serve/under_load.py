@@ -103,7 +103,7 @@ def s5(bench: Bench) -> Row:
 
     with bench.server() as server:
         rests = []
-        for _ in range(7):  # the first to warm up
+        for _ in range(7):
             asyncio.run(all_of(server.url, count))
             rests.append(server.resting())
         left = max(0.0, rests[-1][0] - rests[0][0])
