@@ -90,7 +90,7 @@ def against_peers(rounds: int, quick: bool) -> list[Section]:
         rows += _weights(n, False, rounds) + _weights(n, True, rounds)
     section = Section(
         "Multi-head layer against peers",
-        "`papers.vaswani(512, 8)` on 8 sentences, `heads(x, heads.memory(x))`. `itself` is ours timed a second time "
+        "`papers.vaswani(512, 8)` on 8 sentences, `heads.within(x)`. `itself` is ours timed a second time "
         "in the same rounds: how far its ratio is from 1 is what the machine's noise alone does. The rival is the "
         "fastest form of each peer: `nn.MultiheadAttention` without biases, with them, and with its inference fast "
         "path, which needs them; `x_transformers.Attention` with and without flash. A form that is far slower at "
@@ -106,7 +106,7 @@ def _peers(n: int, limited: bool, grad: bool) -> dict[str, Pass]:
     x = torch.randn(8, n, 512, requires_grad=grad)
     heads = papers.vaswani(512, 8, causal if limited else everything).train(grad)
     passes: dict[str, Pass] = {
-        name: (lambda: heads(x, heads.memory(x)), (x, *heads.parameters())) for name in ("ours", "itself")
+        name: (lambda: heads.within(x), (x, *heads.parameters())) for name in ("ours", "itself")
     }
     mask = nn.Transformer.generate_square_subsequent_mask(n) if limited else None
     for name, bias, short in (
@@ -142,7 +142,7 @@ def _weights(n: int, grad: bool, rounds: int) -> list[Row]:
     """Every weight of every head asked for, which no fused kernel gives."""
     x = torch.randn(8, n, 512, requires_grad=grad)
     heads = papers.vaswani(512, 8).train(grad)
-    ours: Pass = (lambda: heads.look(x, heads.memory(x)).context, (x, *heads.parameters()))
+    ours: Pass = (lambda: heads.look_within(x).context, (x, *heads.parameters()))
     passes = {"ours": ours, "itself": ours, "torch": _torchs(x, False, False, average_attn_weights=False)}
     if not grad:
         passes["torch fast path"] = _torchs(x, True, True, average_attn_weights=False)

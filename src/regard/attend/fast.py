@@ -68,6 +68,11 @@ def whatever_the_company() -> Iterator[None]:
         _company_matters.reset(before)
 
 
+def company_matters() -> bool:
+    """Whether a row's last digits may depend on how many are read together."""
+    return _company_matters.get()
+
+
 def sdpa(attention: Attention, query: Query, memory: Memory, at: int, past: Past | None = None) -> Context | None:
     """Softmax of a dot product, by torch's fused kernel."""
     score = attention.score
@@ -262,7 +267,7 @@ def _products_are_faster(attention: Attention, query: Query, memory: Memory) -> 
     """Whether it is of the size at which a fused kernel is no help, and nothing is learned or cast."""
     batch, heads, count, width = query.shape
     return (
-        _company_matters.get()
+        company_matters()
         and count in MIDDLE
         and len(memory) in MIDDLE
         and width >= WIDE

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from regard.attend.efficient import Compression, Linformer
 from regard.attend.heads import Heads, Pooling
-from regard.attend.mechanism import Attention, Look
+from regard.attend.mechanism import Attention, Look, Mechanism
 from regard.attend.memory import Memory, Tokens
 from regard.attend.scope import Scope, lengths
 from regard.attend.select import Competition
@@ -85,10 +85,17 @@ def check(make: Callable[[], nn.Module], d_query: int, d_key: int, but: tuple[st
 
 
 def fast_equals_plain(subject: Subject) -> None:
-    """The fast reading gives the plain one's answer."""
+    """The fast reading gives the plain one's answer, and so do rows that look within themselves, in one call."""
     mechanism, query, memory = subject.setting()
     with torch.no_grad():
         _close(_call(mechanism, query, memory), _look(mechanism, query, memory).context, subject)
+        if isinstance(mechanism, Mechanism) and subject.d_query == subject.d_key:
+            x, scope = subject.keys(), lengths([N, N - 3])
+            plain = mechanism.look(x, mechanism.memory(x, scope=scope))
+            within = mechanism.look_within(x, scope)
+            _close(mechanism.within(x, scope), plain.context, subject)
+            _close(within.context, plain.context, subject)
+            _close(within.weights, plain.weights, subject)
 
 
 def fast_gradients_equal_plain_ones(subject: Subject) -> None:

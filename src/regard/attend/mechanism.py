@@ -51,6 +51,14 @@ class Mechanism(nn.Module, ABC):
     def forward(self, query: Tensor, memory: Memory, at: int = 0, past: Past | None = None) -> Tensor:
         """The context alone, by the fastest reading that gives the same answer."""
 
+    def look_within(self, x: Tensor, scope: Scope = everything, at: int = 0) -> Look:
+        """Self-attention: `x`, which begins at position `at`, looks at itself."""
+        return self.look(x, self.memory(x, scope=scope, start=at), at)
+
+    def within(self, x: Tensor, scope: Scope = everything, at: int = 0) -> Tensor:
+        """Self-attention, the context alone."""
+        return self(x, self.memory(x, scope=scope, start=at), at)  # type: ignore[no-any-return]
+
 
 class Attention(Mechanism):
     """One mechanism, four choices: how keys are scored, selected, limited and biased.
