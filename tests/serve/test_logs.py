@@ -43,6 +43,7 @@ def test_no_word_of_a_request_is_in_the_log(fake: Running, caplog: pytest.LogCap
 
 
 def test_counts_are_in_prometheus_form(fake: Running) -> None:
+    assert fake.translate("REFUSE this").status_code == 422  # so that there is a refusal to count
     before = fake.metric("regard_texts_total")
     fake.translate(["a", "b", "c"])
     told = fake.client.get("/metrics")
