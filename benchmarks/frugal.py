@@ -45,6 +45,11 @@ SIZES = (256, 512, 1024, 2048, 4096, 8192)
 TIMED_AT = 4096  # where goals on time and memory are set
 Form = Callable[[Attention, Tensor, Memory], Tensor]
 
+GROWTH = (
+    "Milliseconds by length, the lengths taking turns with one another only: beside a quadratic rival short ones are "
+    "slowed more than long ones. The exponent is that of the largest four."
+)
+FEATURES: dict[str, Callable[[], Features]] = {"elu + 1": EluPlusOne, "FAVOR+ 64": lambda: Favor(64, 64)}
 LONGEST = {"dense": 4096, "look": 2048}  # beyond these a round takes seconds
 FORMS: dict[str, Form] = {
     "forward": lambda attention, q, memory: attention(q, memory),
@@ -64,6 +69,12 @@ def sections(rounds: int, quick: bool) -> list[Section]:
     ]
 
 
+def growing(passes: dict[int, Pass], rounds: int, grad: bool = False) -> list[float]:
+    """Milliseconds at each length."""
+    seconds = race_passes({f"n={n}": one for n, one in passes.items()}, rounds, grad)
+    return [milliseconds(seconds[f"n={n}"]) for n in passes]
+
+
 # A window, read in blocks.
 
 
@@ -79,13 +90,12 @@ def windows(sizes: tuple[int, ...], rounds: int) -> list[Section]:
     rows: list[Row] = []
     slopes: list[Row] = []
     for grad in (False, True):
-        taken: list[float] = []
-        for n in sizes:
+        for n in sizes[:-1]:
             forms = [form for form in FORMS if n <= LONGEST.get(form, n)]
             seconds = race_passes({form: windowed(form, n, grad) for form in forms}, rounds, grad)
-            taken.append(milliseconds(seconds["forward"]))
             for form in forms[1:]:
                 rows.append(_window_row(n, grad, form, seconds))
+        taken = growing({n: windowed("forward", n, grad) for n in sizes}, rounds, grad)
         slopes.append(_slope_row({"pass": pass_name(grad)}, sizes, taken))
     return [
         Section(
@@ -94,9 +104,7 @@ def windows(sizes: tuple[int, ...], rounds: int) -> list[Section]:
             "the same scope: SDPA with the scope's table as its mask, and the plain `look`.",
             rows,
         ),
-        Section(
-            "Blocked window: growth", "Milliseconds by length; the exponent on the largest four lengths.", slopes
-        ),
+        Section("Blocked window: growth", GROWTH, slopes),
         Section(
             f"Blocked window: peak memory at n={TIMED_AT}",
             "Growth of a fresh process's high-water mark in one call, in MiB. The gradient of the output is made "
@@ -132,16 +140,15 @@ def _slope_row(what: Row, sizes: tuple[int, ...], taken: list[float], theory: fl
 def running_sums(sizes: tuple[int, ...], rounds: int) -> list[Section]:
     rows: list[Row] = []
     slopes: list[Row] = []
-    maps: dict[str, Callable[[], Features]] = {"elu + 1": EluPlusOne, "FAVOR+ 64": lambda: Favor(64, 64)}
     for limited in (False, True):
-        taken: dict[str, list[float]] = {name: [] for name in maps}
-        for n in sizes:
-            seconds = _sums_against_dense(n, limited, maps, rounds)
-            for name in maps:
-                taken[name].append(milliseconds(seconds[name]))
-                rows.append(_sums_row(n, limited, name, seconds))
         scope = "causal" if limited else "all"
-        slopes += [_slope_row({"features": name, "scope": scope}, sizes, taken[name]) for name in maps]
+        passes = {n: _sums_and_dense(n, limited) for n in sizes}
+        for n in sizes:
+            seconds = race_passes(passes[n], rounds, False)
+            rows += [_sums_row(n, limited, name, seconds) for name in FEATURES]
+        for name in FEATURES:
+            taken = growing({n: passes[n][name] for n in sizes}, rounds)
+            slopes.append(_slope_row({"features": name, "scope": scope}, sizes, taken))
     return [
         Section(
             "Linear attention: time",
@@ -150,22 +157,18 @@ def running_sums(sizes: tuple[int, ...], rounds: int) -> list[Section]:
             f"Faster at: {_crossings(rows)}.",
             rows,
         ),
-        Section(
-            "Linear attention: growth", "Milliseconds by length; the exponent on the largest four lengths.", slopes
-        ),
+        Section("Linear attention: growth", GROWTH, slopes),
     ]
 
 
-def _sums_against_dense(
-    n: int, limited: bool, maps: dict[str, Callable[[], Features]], rounds: int
-) -> dict[str, list[float]]:
+def _sums_and_dense(n: int, limited: bool) -> dict[str, Pass]:
     q, k, v = tensors(1, 8, n, 64)
     passes: dict[str, Pass] = {"dense": (lambda: F.scaled_dot_product_attention(q, k, v, is_causal=limited), ())}
-    for name, features in maps.items():
+    for name, features in FEATURES.items():
         attention = Attention(Kernel(features()), scope=causal if limited else everything)
         memory = attention.memory(k, v)
         passes[name] = (lambda attention=attention, memory=memory: attention(q, memory), ())
-    return race_passes(passes, rounds, False)
+    return passes
 
 
 def _sums_row(n: int, limited: bool, name: str, seconds: dict[str, list[float]]) -> Row:

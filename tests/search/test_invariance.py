@@ -107,3 +107,12 @@ def test_without_the_rows_it_would_be_otherwise(monkeypatch: pytest.MonkeyPatch)
 def test_sources_come_in_whole_blocks() -> None:
     assert [steady.whole_blocks(length, None) for length in (1, 15, 16, 17)] == [16, 16, 16, 32]
     assert [steady.whole_blocks(length, 20) for length in (1, 17, 20)] == [16, 20, 20]
+
+
+def test_long_sources_keep_to_their_own_length() -> None:
+    """A sum over many keys may be split by their number, padding included."""
+    assert steady.together(240, 240)
+    assert steady.together(240, 225)
+    assert steady.together(240, 96)
+    assert not steady.together(240, 224)
+    assert not steady.together(240, 97)

@@ -68,11 +68,6 @@ def whatever_the_company() -> Iterator[None]:
         _company_matters.reset(before)
 
 
-def company_matters() -> bool:
-    """Whether a row's last digits may depend on how many are read together."""
-    return _company_matters.get()
-
-
 def sdpa(attention: Attention, query: Query, memory: Memory, at: int, past: Past | None = None) -> Context | None:
     """Softmax of a dot product, by torch's fused kernel."""
     score = attention.score
@@ -267,11 +262,12 @@ def _products_are_faster(attention: Attention, query: Query, memory: Memory) -> 
     """Whether it is of the size at which a fused kernel is no help, and nothing is learned or cast."""
     batch, heads, count, width = query.shape
     return (
-        company_matters()
+        _company_matters.get()
         and count in MIDDLE
         and len(memory) in MIDDLE
         and width >= WIDE
         and batch * heads * count * len(memory) <= SMALL
+        and query.is_contiguous()  # heads that a projection left side by side would be copied first
         and attention.bias is None
         and not torch.is_grad_enabled()
         and query.device.type == "cpu"

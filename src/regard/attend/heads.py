@@ -9,8 +9,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.attend.bias import turns
-from regard.attend.fast import company_matters
-from regard.attend.maps import lay_side_by_side, one_product
 from regard.attend.mechanism import Attention, Look, Mechanism, one_value_each
 from regard.attend.memory import Memory, guarded, split_scope
 from regard.attend.scope import Scope, everything
@@ -74,7 +72,6 @@ class Heads(Mechanism):
         self.value = linear(d_memory or d_model, self.groups * d_value)
         self.out = linear(heads * d_value, d_model)
         self.rotary, self.on_memory = rotary, on_memory
-        lay_side_by_side(self.query, self.key, self.value)
 
     def memory(self, keys: Tensor, values: Tensor | None = None, scope: Scope = everything, start: int = 0) -> Memory:
         visible, scope = split_scope(scope, keys, start)
@@ -84,14 +81,11 @@ class Heads(Mechanism):
         for given, layer in ((keys, self.key), (values, self.value)):
             if given.shape[-1] != layer.in_features:
                 raise ValueError(f"these heads were built for memory {layer.in_features} wide; got {given.shape[-1]}")
-        return self._remember(self.key(keys), self.value(values), scope, start, visible)
-
-    def _remember(self, keys: Rows, values: Rows, scope: Scope, start: int, visible: Tensor | None) -> Memory:
-        split_keys = split(keys, self.groups)
+        split_keys = split(self.key(keys), self.groups)
         if self.rotary is not None:
             split_keys = self.rotary(split_keys, start)
         prepared = self.attention.score.prepare(split_keys)
-        memory = Memory(prepared, split(values, self.groups), scope, start, visible=visible)
+        memory = Memory(prepared, split(self.value(values), self.groups), scope, start, visible=visible)
         return memory if self.on_memory is None else self.on_memory(memory)
 
     def look(self, query: Rows, memory: Memory, at: int = 0, past: Past | None = None) -> Look:
@@ -101,30 +95,10 @@ class Heads(Mechanism):
     def forward(self, query: Rows, memory: Memory, at: int = 0, past: Past | None = None) -> Rows:
         return self.out(join(self.attention(self._ask(query, at), memory, at, past)))  # type: ignore[no-any-return]
 
-    def look_within(self, x: Rows, scope: Scope = everything, at: int = 0) -> Look:
-        look = self.attention.look(*self._both(x, scope, at), at)
-        return Look(self.out(join(look.context)), look.weights, look.log_prob, look.allowed)
-
-    def within(self, x: Rows, scope: Scope = everything, at: int = 0) -> Rows:
-        return self.out(join(self.attention(*self._both(x, scope, at), at)))  # type: ignore[no-any-return]
-
-    def _both(self, x: Rows, scope: Scope, at: int) -> tuple[Float[Tensor, "b h q d"], Memory]:
-        """Queries and memory of the same rows, by one product where their maps lie side by side."""
-        visible, rest = split_scope(scope, x, at)
-        fits = x.shape[-1] == self.query.in_features and guarded(x, visible) is x and company_matters()
-        made = one_product(x, self.query, self.key, self.value) if fits else None
-        if made is None:
-            return self._ask(x, at), self.memory(x, scope=scope, start=at)
-        queries, keys, values = made
-        return self._placed(queries, at), self._remember(keys, values, rest, at, visible)
-
     def _ask(self, query: Rows, at: int) -> Float[Tensor, "b h q d"]:
         if query.shape[-1] != self.query.in_features:
             raise ValueError(f"these heads were built for d_model={self.query.in_features}; got {query.shape[-1]}")
-        return self._placed(self.query(query), at)
-
-    def _placed(self, queries: Rows, at: int) -> Float[Tensor, "b h q d"]:
-        asked = split(queries, self.heads)
+        asked = split(self.query(query), self.heads)
         return asked if self.rotary is None else self.rotary(asked, at)
 
 

@@ -3,8 +3,10 @@
 A product of few rows is summed in another order than one of many, and so is a sum over keys whose number is no
 multiple of a register's width: in the seventh digit, yet a tie is decided by it. So sources are padded to whole
 blocks, and a step has as many rows as this machine's products need, which is found by trying. Intel's library adds
-alike for any number of rows and threads if asked before its first product (`ask_for_strict`); unasked, and with
-several threads, it may split long sums among them: then one thread searches.
+alike for any number of rows and threads if asked before its first product (`ask_for_strict`); unasked, or on another
+maker's processor, it may split sums among several threads: then one thread searches. And it may sum more than 192
+keys in two halves, padding included: so long sources are searched beside others of their own padded length only
+(`together`).
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from regard.models.seq2seq import Lengths, Searchable, Source, Stepper
 from regard.models.swift import Swift
 
 BLOCK = 16  # keys; the float32 numbers of the widest register
+LONG = 96  # keys; a half of more than 192 has all of them
 ROWS = (1, 2, 16, 64)  # enough for strict products; for swift ones; for those of one thread; and to be sure
 MANY = 300
 FEW = 8  # hypotheses of a narrow model, whose products are over before a second thread has begun
@@ -35,6 +38,11 @@ def whole_blocks(length: int, limit: int | None) -> int:
     """How long a source is made by padding."""
     blocks = -(-length // BLOCK) * BLOCK
     return blocks if limit is None else max(length, min(blocks, limit))
+
+
+def together(longest: int, length: int) -> bool:
+    """Whether a source of this length may be padded as far as a longer one is, and be read alike."""
+    return length <= LONG or whole_blocks(length, None) == whole_blocks(longest, None)
 
 
 def padded(model: Searchable, source: Source, lengths: Lengths, least: int) -> tuple[Source, Lengths]:
@@ -64,7 +72,7 @@ def steadily(model: Searchable, hypotheses: int = MANY) -> Iterator[Steady]:
         return
     form, shapes = _products(model, stepper)
     threads = torch.get_num_threads()
-    rows = _rows(shapes, threads, form)
+    rows = _rows(shapes, threads, form) if _looks_alike(threads) else None
     least = 1 if model.reads_at_once else ROWS[2]  # cells that go word by word multiply by vectors too, in fours
     with whatever_the_company():
         if rows is not None and not (form is _turned and hypotheses <= FEW):
@@ -128,6 +136,28 @@ def _rows(shapes: frozenset[Shape], threads: int, form: Form) -> int | None:
                 return None
             enough = steady[0]
     return enough
+
+
+@cache
+def _looks_alike(threads: int) -> bool:
+    """Whether so many threads read what one reads."""
+    random = torch.Generator().manual_seed(1)
+    return all(
+        _reads_alike(
+            [torch.randn(rows, 8, count, width, generator=random) for count in (queries, keys, keys)], threads
+        )
+        for rows, queries, keys in ((16, 1, 16), (6, 3, 19), (11, 3, 48), (3, 48, 48))
+        for width in (32, 64)
+    )
+
+
+def _reads_alike(asked: list[Tensor], threads: int) -> bool:
+    query, keys, values = asked
+    several = F.scaled_dot_product_attention(query, keys, values)
+    torch.set_num_threads(1)
+    by_one = F.scaled_dot_product_attention(query, keys, values)
+    torch.set_num_threads(threads)
+    return torch.equal(several, by_one)
 
 
 def _alike(given: Tensor, by_one: Tensor, least: int, product: Callable[[Tensor], Tensor]) -> bool:

@@ -13,7 +13,7 @@ from regard.models.seq2seq import Searchable, Seq2Seq
 from regard.models.swift import Swift
 from regard.search.beam import Hypothesis, search
 from regard.search.settings import Search
-from regard.search.steady import whole_blocks
+from regard.search.steady import together, whole_blocks
 from regard.search.wishes import Wish
 from regard.text.batch import padded
 from regard.text.pieces import Pieces
@@ -98,7 +98,9 @@ def _groups(ids: Sequence[np.ndarray], budget: int) -> list[list[int]]:
     order = sorted((row for row in range(len(ids)) if len(ids[row])), key=lambda row: (-len(ids[row]), row))
     groups: list[list[int]] = []
     for row in order:
-        if groups and (len(groups[-1]) + 1) * whole_blocks(len(ids[groups[-1][0]]), None) <= budget:
+        longest = len(ids[groups[-1][0]]) if groups else 0
+        fits = bool(groups) and (len(groups[-1]) + 1) * whole_blocks(longest, None) <= budget
+        if fits and together(longest, len(ids[row])):
             groups[-1].append(row)
         else:
             groups.append([row])

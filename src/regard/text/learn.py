@@ -15,7 +15,7 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 SPECIAL = 4 + 256  # pad, unknown, start, end, and one piece for each byte
@@ -77,9 +77,15 @@ def spell(texts: list[str], size: int, whole: Callable[[str], bool]) -> bytes:
     ranked = sorted((word for word in counts if whole(word)), key=lambda word: (-counts[word], word))
     room = max(0, size - SPECIAL - 1 - len(kept))
     symbols = ["\u2581", *("\u2581" + word for word in ranked if set(word) <= kept)][: 1 + room]
-    return _trained(
-        portions(texts, kept), size, model_type="char", hard_vocab_limit=False, user_defined_symbols=symbols
-    )
+    kind: dict[str, Any] = {"model_type": "char", "hard_vocab_limit": False, "user_defined_symbols": symbols}
+    try:
+        return _trained(portions(texts, kept), size, **kind)
+    except RuntimeError as error:
+        if "(sum) > (0)" not in str(error):
+            raise
+        # Every word is a piece, and from 0.2.3 on sentencepiece wants a character besides: one no symbol reaches.
+        spare = min(kept, default="a") * (1 + max(map(len, symbols)))
+        return _trained(chain(portions(texts, kept), [spare]), size, **kind)
 
 
 SPELLINGS: dict[str, Callable[[str], bool]] = {

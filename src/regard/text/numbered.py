@@ -73,7 +73,7 @@ class NumberedPieces(Pieces):
     def spans(self, text: str) -> list[tuple[int, int]]:
         """From which to which character of the text each piece reaches; what is put before and behind covers none."""
         places = _characters(text)
-        proto = self._processor.encode_as_serialized_proto(text)
+        proto = self._processor.encode(text, out_type="serialized_proto")
         found = [(places[begin], places[end]) for begin, end in _byte_spans(proto)]
         before, behind = [(0, 0)] if self.first is not None else [], [(len(text), len(text))] if self.ends else []
         return [*before, *found, *behind] if found else []
