@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-CONSTRAINTS = HERE.parents[1] / "constraints.txt"
+CONSTRAINTS = (HERE.parents[1] / "constraints.txt").read_text(encoding="utf-8").splitlines()
+TORCH = next(
+    line for line in CONSTRAINTS if line.startswith("torch==")
+)  # the same for all; of the rest each has its own
 
 
 class Unavailable(Exception):
@@ -29,18 +32,18 @@ class Entrant:
 
 
 def python_of(entrant: Entrant, folder: Path) -> str:
-    """The interpreter with what an entrant needs, installed on first use with the torch of the constraints."""
+    """The interpreter with what an entrant needs, installed on first use with our torch."""
     if not entrant.needs:
         return sys.executable
     home = folder / entrant.name.lower()
-    ready, wanted = home / "ready.txt", "\n".join([*entrant.needs, CONSTRAINTS.read_text(encoding="utf-8")])
+    ready, wanted = home / "ready.txt", "\n".join([TORCH, *entrant.needs])
     python = str(home / ("Scripts" if os.name == "nt" else "bin") / "python")
     if ready.exists() and ready.read_text(encoding="utf-8") == wanted:
         return python
     print(f"installing {entrant.name} into {home}", flush=True)
     _install([sys.executable, "-m", "venv", str(home)])
-    _install([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", str(CONSTRAINTS),
-              "torch", "numpy", *entrant.needs])  # fmt: skip
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    _install([*pip, TORCH, "numpy", *entrant.needs])
     ready.write_text(wanted, encoding="utf-8")
     return python
 
