@@ -16,10 +16,12 @@ from sizes import END, TransformerSize
 from regard.models.build import build_model
 from regard.models.settings import TransformerModel
 from regard.search.settings import Search
+from regard.search.steady import ask_for_strict
 from regard.tasks.decode import hypotheses
 
 
 def build(size: TransformerSize) -> Decoder:
+    ask_for_strict()  # as `Translator.load` does
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     torch.manual_seed(1)
     settings = TransformerModel(
