@@ -111,8 +111,25 @@ def test_sources_come_in_whole_blocks() -> None:
 
 def test_long_sources_keep_to_their_own_length() -> None:
     """A sum over many keys may be split by their number, padding included."""
+    assert steady.together(192, 100)
     assert steady.together(240, 240)
     assert steady.together(240, 225)
-    assert steady.together(240, 96)
+    assert steady.together(240, 120)
+    assert not steady.together(240, 121)
     assert not steady.together(240, 224)
-    assert not steady.together(240, 97)
+    assert not steady.together(600, 250)  # by itself it is read in two halves
+
+
+@pytest.mark.parametrize("length", [97, 120, 150, 192, 200])
+def test_padding_changes_nothing_where_sources_may_be_together(length: int) -> None:
+    asked = torch.randn(3, 1, 4, length, 32, generator=torch.Generator().manual_seed(length))
+
+    def read(keys: int) -> torch.Tensor:
+        query, key, value = torch.nn.functional.pad(asked, (0, 0, 0, keys - length))
+        hidden = torch.zeros(1, 1, 1, keys).index_fill_(3, torch.arange(length, keys), -torch.inf)
+        return torch.nn.functional.scaled_dot_product_attention(query, key, value, hidden)[:, :, :length]
+
+    alone = read(steady.whole_blocks(length, None))
+    for keys in range(steady.whole_blocks(length, None), 700, steady.BLOCK):
+        if steady.together(keys, length):
+            assert torch.equal(read(keys), alone), keys

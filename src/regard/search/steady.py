@@ -4,9 +4,8 @@ A product of few rows is summed in another order than one of many, and so is a s
 multiple of a register's width: in the seventh digit, yet a tie is decided by it. So sources are padded to whole
 blocks, and a step has as many rows as this machine's products need, which is found by trying. Intel's library adds
 alike for any number of rows and threads if asked before its first product (`ask_for_strict`); unasked, or on another
-maker's processor, it may split sums among several threads: then one thread searches. And it may sum more than 192
-keys in two halves, padding included: so long sources are searched beside others of their own padded length only
-(`together`).
+maker's processor, it may split sums among several threads: then one thread searches. And it may sum many keys in
+two halves, padding included: so a long source is not searched beside every other (`together`).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from regard.models.seq2seq import Lengths, Searchable, Source, Stepper
 from regard.models.swift import Swift
 
 BLOCK = 16  # keys; the float32 numbers of the widest register
-LONG = 96  # keys; a half of more than 192 has all of them
+WHOLE = 192  # keys that are summed in one go; more, padding included, are summed in two halves
 ROWS = (1, 2, 4, 16, 64)  # for strict products; swift ones; other makers' processors; one thread; and to be sure
 READING = 16  # rows of a model that reads word by word: its cells multiply by vectors too, in fours
 MANY = 300
@@ -42,8 +41,14 @@ def whole_blocks(length: int, limit: int | None) -> int:
 
 
 def together(longest: int, length: int) -> bool:
-    """Whether a source of this length may be padded as far as a longer one is, and be read alike."""
-    return length <= LONG or whole_blocks(length, None) == whole_blocks(longest, None)
+    """Whether a source of this length may be padded as far as a longer one is, and be read alike.
+
+    It is if it is read in one go by itself, and in one go, or in the first half, beside the other.
+    """
+    keys = whole_blocks(longest, None)
+    if whole_blocks(length, None) == keys:
+        return True
+    return length <= WHOLE and (keys <= WHOLE or 2 * length <= keys)
 
 
 def padded(model: Searchable, source: Source, lengths: Lengths, least: int) -> tuple[Source, Lengths]:
