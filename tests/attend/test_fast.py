@@ -215,7 +215,11 @@ def test_two_products_are_for_single_precision_and_a_head_each(monkeypatch: pyte
         attention(x.double(), attention.memory(x.double()))
         with torch.autocast("cpu", torch.bfloat16):
             attention(x, attention.memory(x))
-    assert not calls
+        beside = x.transpose(1, 2).contiguous().transpose(1, 2)  # as a projection leaves heads: they would be copied
+        attention(beside, attention.memory(x))
+        assert not calls
+        attention(x, attention.memory(x))
+    assert calls
 
 
 def spied(monkeypatch: pytest.MonkeyPatch, name: str) -> list[Any]:
