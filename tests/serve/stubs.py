@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from regard.serve.crew import Answered, Lost
+from regard.show.ask import NothingThere
 
 
 def said(text: str) -> str:
@@ -100,6 +101,10 @@ def _refuse(_translator: Any, _body: Mapping[str, Any]) -> dict[str, Any]:
     raise ValueError("not this one")
 
 
+def _layer(_translator: Any, body: Mapping[str, Any]) -> dict[str, Any]:
+    raise NothingThere(f"there is no layer {body['layer']}")
+
+
 def _hang(_translator: Any, _body: Mapping[str, Any]) -> dict[str, Any]:
     time.sleep(60)
     return {}
@@ -109,6 +114,7 @@ VIEWS = {
     "kill": _kill,
     "fail": _fail,
     "refuse": _refuse,
+    "layer": _layer,
     "hang": _hang,
     "text": lambda translator, body: {"text": translator([body["text"]])[0].text},
 }

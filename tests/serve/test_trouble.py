@@ -126,6 +126,12 @@ class TestRealWorkers:
         assert real.post("/v1/views/refuse", text="x").json()["error"] == "not this one"
         assert real.post("/v1/views/text", text="one red dog").status_code == 200
 
+    def test_a_good_request_for_what_is_not_there_gets_404(self, real: Running) -> None:
+        nothing = real.post("/v1/views/layer", text="x", layer=9)
+        assert nothing.status_code == 404
+        assert nothing.json()["error"] == "there is no layer 9"
+        assert real.post("/v1/views/refuse", text="x").status_code == 422
+
     def test_a_text_that_makes_the_model_fail_does_not_take_others_with_it(self, real: Running) -> None:
         """In one request, too: each is tried by itself."""
         toy = Translator.load(RUN)

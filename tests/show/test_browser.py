@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from regard.show.asking import Ask
+from regard.show.ask import Ask
 from regard.show.page import Shown, answers, page
 from regard.show.pages import thinking
 from regard.show.trace import Trace, packed

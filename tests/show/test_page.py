@@ -10,7 +10,7 @@ from importlib.resources import files
 
 import pytest
 
-from regard.show.asking import Ask
+from regard.show.ask import Ask
 from regard.show.page import Shown, answers, bundle, embedded, page
 from regard.show.pages import thinking
 from tests.show.hostile import CORPUS

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from regard.show.asking import Ask, Subject
+from regard.show.ask import Ask
+from regard.show.asking import Subject
 from regard.show.habits import called, habits, is_punctuation
 from regard.show.sighting import watched
 from regard.show.views import VIEWS
@@ -153,6 +154,12 @@ def test_a_text_in_parts_is_looked_into_part_by_part(toy):
 def test_what_cannot_be_asked_is_told(toy, body, message):
     with pytest.raises(ValueError, match=message):
         VIEWS["steps"](toy, body)
+
+
+def test_more_alternatives_than_the_beam_widen_it(toy):
+    found = VIEWS["translation"](toy, {"text": "one red dog", "beam": 2, "nbest": 7})
+    assert found["beam"] == 7
+    assert 2 < len(found["candidates"]) <= 7
 
 
 def test_habits_tell_heads_apart():

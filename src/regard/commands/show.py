@@ -14,7 +14,7 @@ import tyro
 from regard.train.folder import read_manifest
 
 if TYPE_CHECKING:
-    from regard.show.asking import Ask
+    from regard.show.ask import Ask
     from regard.translate.translator import Translator
 
 RUN = Annotated[
@@ -94,7 +94,7 @@ def show(
     import torch
 
     torch.set_num_threads(looking.threads or len(os.sched_getaffinity(0)))
-    from regard.show.asking import asked
+    from regard.show.ask import asked
     from regard.translate.translator import Translator
 
     ask = asked({"text": said, "beam": looking.beam, "nbest": looking.nbest})

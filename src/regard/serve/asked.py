@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from regard.serve.languages import Languages
 from regard.serve.problem import Problem
 from regard.serve.settings import Limits
+from regard.show.ask import Ask, whole
 
 SAID = r"[^\s\x1c-\x1f\x85\ufeff]"
 """What a term must have: something that is no space, neither to Python nor to a reader of the schema (ECMA-262)."""
@@ -28,6 +29,16 @@ class Asked:
         self.translate = create_model("Translate", __config__=paired, **self._translate(text, texts, key))
         self.detect = create_model("Detect", __config__=loose, q=(text, ...), api_key=(key, ""))
         self.own = create_model("OwnTranslate", __config__=exact, **self._own(texts), api_key=(key, ""))
+        self.view = create_model("View", __base__=Ask, **self._view(), api_key=(key, ""))
+
+    def _view(self) -> dict[str, Any]:
+        """As pages ask, of a server's models and within its limits."""
+        models, most = tuple(pair.id for pair in self.languages.pairs), self.limits.view_characters
+        return {
+            "text": (str, Field(max_length=most)),
+            "model": (Literal[models] | None, Field(None, description="The first, if none is named.")),
+            "prefix": (str, Field("", max_length=most, description="How the translation begins.")),
+        }
 
     def _translate(self, text: Any, texts: Any, key: Any) -> dict[str, Any]:
         """As LibreTranslate has it."""
@@ -37,7 +48,7 @@ class Asked:
             "target": (str, Field(description="The language to translate to.")),
             "format": (Literal["text", "html"], Field("text", description="html keeps tags.")),
             "alternatives": (
-                Annotated[int, BeforeValidator(_whole)],
+                Annotated[int, BeforeValidator(whole)],
                 Field(0, ge=0, lt=self.limits.beam, description="Others to answer too."),
             ),
             "api_key": (key, ""),
@@ -47,7 +58,7 @@ class Asked:
         """With all that a translator can be asked."""
         limits, models = self.limits, tuple(pair.id for pair in self.languages.pairs)
         term: Any = Annotated[str, Field(max_length=limits.term_characters, pattern=SAID)]
-        beam: Any = Annotated[int, Field(ge=1, le=limits.beam), BeforeValidator(_whole)]
+        beam: Any = Annotated[int, Field(ge=1, le=limits.beam), BeforeValidator(whole)]
         return {
             "texts": (texts, Field(min_length=1, max_length=limits.texts, description="In one language.")),
             "model": (Literal[models], models[0]),
@@ -85,11 +96,6 @@ class Asked:
         term = {"type": "string", "maxLength": self.limits.term_characters, "pattern": SAID}
         terms = {key: value for key, value in schema["properties"]["glossary"].items() if key != "patternProperties"}
         schema["properties"]["glossary"] = {**terms, "propertyNames": term, "additionalProperties": term}
-
-
-def _whole(number: Any) -> Any:
-    """1.0 is a whole number in JSON."""
-    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def checked(form: type[BaseModel], given: dict[str, Any], status: int) -> Any:

@@ -39,6 +39,7 @@ class Answered:
     refused: str | None
     failed: str | None
     pieces: tuple[int, int]
+    status: int = 422
 
 
 class Hand:
@@ -64,7 +65,7 @@ class Hand:
         found, at = [], 0
         for one in about["answers"]:
             part = content[at : at + one["size"]]
-            found.append(Answered(part, one["refused"], one["failed"], tuple(one["pieces"])))
+            found.append(Answered(part, one["refused"], one["failed"], tuple(one["pieces"]), one["status"]))
             at += one["size"]
         return found
 

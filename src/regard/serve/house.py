@@ -140,7 +140,7 @@ class House:
         answered = job.answers[place]
         assert answered is not None
         if answered.refused is not None:
-            raise Problem(422, answered.refused, "refused")
+            raise Problem(answered.status, answered.refused, "refused")
         if answered.failed is not None:
             visit(request).trouble = answered.failed
             message = "this could not be translated; tell whoever runs the server the id"

@@ -18,7 +18,7 @@ _REASONS = {
     400: "Something in the request is wrong; `error` says what.",
     401: "A key is needed.",
     403: "The key is not known.",
-    404: "There is no such view.",
+    404: "There is no such view, or not what it is asked for: that layer, head, part or alternative, or any word.",
     405: "Another method is needed; see Allow.",
     408: "The request did not come in time.",
     413: "The request is too large.",
@@ -98,7 +98,7 @@ def document(house: House, views: tuple[str, ...]) -> Schema:
         "/v1/models": _get("The models that are served", _list(model)),
         "/v1/translate": _own(asked.own.model_json_schema(), own, keyed),
         "/metrics": _metrics(keyed),
-        **{f"/v1/views/{name}": _view(name, keyed) for name in views},
+        **{f"/v1/views/{name}": _view(name, asked.view.model_json_schema(), keyed) for name in views},
     }
     found: Schema = {
         "openapi": "3.1.0",
@@ -166,10 +166,9 @@ def _own(form: Schema, answer: Schema, keyed: bool) -> Schema:
     return found
 
 
-def _view(name: str, keyed: bool) -> Schema:
-    form = _object({"text": _TEXT}, {"model": {"type": ["string", "null"]}})
+def _view(name: str, form: Schema, keyed: bool) -> Schema:
     found = _post(f"What the page shows as {name}", form, ("application/json",), {"type": "object"}, keyed)
-    found["post"]["responses"]["404"] = found["post"]["responses"]["400"]
+    found["post"]["responses"]["404"] = {**found["post"]["responses"]["400"], "description": _REASONS[404]}
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
@@ -108,28 +108,12 @@ async def view(house: House, request: Request, name: str, known: tuple[str, ...]
     """One view of the page."""
     if name not in known:
         raise Problem(404, f"there is no such view; there is {', '.join(known) or 'none'}", "path")
-    body = dict(await _json(house, request))
-    body.pop("api_key", None)
-    model = body.pop("model", None) or house.languages.pairs[0].id
-    if model not in {pair.id for pair in house.languages.pairs}:
-        raise Problem(422, "there is no such model; see /v1/models", "form")
-    if sum(map(len, _strings(body))) > house.limits.view_characters:
-        raise Problem(422, f"a view is of at most {house.limits.view_characters} characters", "characters")
+    asked = checked(house.asked.view, await _json(house, request), 422)
+    model = asked.model or house.languages.pairs[0].id
+    body = asked.model_dump(exclude={"model", "api_key"}, exclude_unset=True)
     job = house.job(request, {"model": model, "view": name, "body": body}, [name])
     (answered,) = await house.answers(request, job)
     return Response(answered.content, media_type="application/json")
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for name, one in value.items():
-            yield name
-            yield from _strings(one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from _strings(one)
 
 
 async def ready(house: House, request: Request) -> Response:

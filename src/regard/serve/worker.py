@@ -18,6 +18,7 @@ import torch
 
 from regard.search.wishes import Wanted
 from regard.serve.wire import Message, receive, send
+from regard.show.ask import NothingThere
 from regard.translate.glossary import Glossary
 from regard.translate.result import Result
 from regard.translate.translator import Translator
@@ -27,7 +28,7 @@ Views = Mapping[str, Callable[[Translator, Mapping[str, Any]], dict[str, Any]]]
 MOST_WEIGHTS = 64 * 2**20
 """Numbers of attention that a text may need; a base Transformer's for 10 000 characters are half of it."""
 VIEW_NBEST = 5
-"""Translations that a view looks into."""
+"""Translations that a view looks into, unless it is told how many."""
 MOST_WISHED = 256
 """Bytes of the terms that one text must hold: each piece of them widens its beam ..."""
 WISHING = 8
@@ -45,6 +46,8 @@ class Answer:
     failed: str | None = None
     pieces: tuple[int, int] = (0, 0)
     """Of the source and of the translation."""
+    status: int = 422
+    """Of what is refused: 404 where the request is good, and what it asks for is not there."""
 
     def about(self) -> dict[str, Any]:
         """Its part of the message; the content follows behind."""
@@ -53,6 +56,7 @@ class Answer:
             "refused": self.refused,
             "failed": self.failed,
             "pieces": self.pieces,
+            "status": self.status,
         }
 
 
@@ -81,13 +85,15 @@ class Worker:
         return [answer for which in groups for answer in self._translated(model, asked, which)]
 
     def _view(self, model: Translator, asked: Mapping[str, Any]) -> Answer:
-        text = asked["body"].get("text")
-        why = self._too_many_weights(model, asked["model"], text, VIEW_NBEST) if isinstance(text, str) else None
+        body = asked["body"]
+        why = self._too_many_weights(model, asked["model"], body["text"], body.get("nbest") or VIEW_NBEST)
         if why is not None:
             return Answer(refused=why)
         try:
-            found = self.views[asked["view"]](model, asked["body"])
+            found = self.views[asked["view"]](model, body)
             return Answer(json.dumps(found, allow_nan=False).encode())
+        except NothingThere as nothing:
+            return Answer(refused=str(nothing), status=404)
         except ValueError as error:
             return Answer(refused=str(error))
         except Exception as error:

@@ -1,5 +1,1 @@
-"""Pictures of attention: heat maps, bars, the worked example and the catalogue. Needs `regard[show]`."""
-
-from regard.show.draw import bars, save, weights
-
-__all__ = ["bars", "save", "weights"]
+"""Pictures of attention: heat maps, bars, the worked example, the catalogue and the page. Needs `regard[show]`."""

@@ -19,7 +19,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from regard.show.asking import Ask, Subject, spoken
+from regard.show.ask import Ask
+from regard.show.asking import Subject, spoken
 from regard.show.steps import of_head
 from regard.show.views import OF_A_TEXT
 from regard.translate.align import default_layer

@@ -16,7 +16,8 @@ import torch
 from regard.attend.mechanism import Attention
 from regard.attend.score import ScaledDot
 from regard.show import example, lessons
-from regard.show.asking import Ask, Subject
+from regard.show.ask import Ask
+from regard.show.asking import Subject
 from regard.show.page import Shown, answers, page
 from regard.show.steps import SHOWN
 from regard.show.trace import Trace, floats, packed

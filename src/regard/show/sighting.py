@@ -20,6 +20,7 @@ from regard.attend.mechanism import Attention, with_heads
 from regard.attend.memory import Memory
 from regard.attend.watch import Seen, watch
 from regard.models.seq2seq import Seq2Seq
+from regard.show.ask import NothingThere
 from regard.text.ids import START
 
 Place = Literal["encoder", "decoder", "cross"]
@@ -67,9 +68,9 @@ class Watched:
         there = [one for one in self.sightings if one.place == place]
         if not there:
             known = ", ".join(dict.fromkeys(one.place for one in self.sightings)) or "none"
-            raise ValueError(f"this model has no looks at '{place}'; it has {known}")
+            raise NothingThere(f"this model has no looks at '{place}'; it has {known}")
         if not 0 <= layer < len(there):
-            raise ValueError(f"there is no layer {layer} at '{place}'; it has {len(there)}, counted from 0")
+            raise NothingThere(f"there is no layer {layer} at '{place}'; it has {len(there)}, counted from 0")
         return there[layer]
 
 

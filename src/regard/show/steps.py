@@ -13,6 +13,7 @@ from regard.attend.score import DotScore
 from regard.models.blocks import LearnedPlaces, NoPlaces, Sinusoids, Words
 from regard.models.recurrent import Recurrent
 from regard.models.transformer import Transformer
+from regard.show.ask import NothingThere
 from regard.show.asking import Subject
 from regard.show.sighting import Sighting
 from regard.show.trace import floats
@@ -35,7 +36,7 @@ def of_head(sighting: Sighting, head: int, queries: Sequence[str], keys: Sequenc
     Numbers are those of the pass itself, in float32. What a mechanism of one's own does not show is None.
     """
     if not 0 <= head < len(sighting.weights):
-        raise ValueError(f"there is no head {head}; this layer has {len(sighting.weights)}, counted from 0")
+        raise NothingThere(f"there is no head {head}; this layer has {len(sighting.weights)}, counted from 0")
     attention, noted = sighting.attention, sighting.noted
     found: dict[str, Any] = {
         "place": sighting.place, "layer": sighting.layer, "head": head, "name": sighting.name,

@@ -18,7 +18,7 @@ def beam(about: Subject) -> dict[str, Any]:
     """Nodes in the order they came: parent, piece, score, and whether it went on, ended, or was pruned."""
     translator, ask = about.translator, about.ask
     settings = translator.search.model_copy(update={"sample": False, "nbest": 1})
-    width = ask.beam or settings.beam
+    width = about.beam
     settings = settings.model_copy(update={"beam": width, "nbest": min(len(about.result.nbest) or 1, width)})
     tree = _Tree()
     device = next(translator.model.parameters()).device

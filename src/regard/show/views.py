@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from regard.show.asking import MOST_BYTES, Subject, asked, spoken
+from regard.show.ask import asked
+from regard.show.asking import MOST_BYTES, Subject, spoken
 from regard.show.habits import called, habits
 from regard.show.steps import film, positions, steps
 from regard.show.trace import Trace, fitted, packed
@@ -45,7 +46,7 @@ def translation(about: Subject) -> dict[str, Any]:
         "heads": None if translator.heads is None else list(translator.heads),
         "looks": [0, 0] if result.attention is None else list(result.attention.shape[:2]),
         "parts": len(spoken(result)),
-        "beam": about.ask.beam or translator.search.beam,
+        "beam": about.beam,
         "candidates": [candidate(translator, one) for one in result.nbest or (result,)],
     }
 
