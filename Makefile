@@ -74,9 +74,8 @@ reliability: $(DEV)  ## the promises of docs/reliability.md at full size (an hou
 fuzz: $(DEV)  ## changed files for each reader of strangers' files, a minute each; by atheris where it is installed
 	$(BIN)/python -m fuzz --seconds 60
 
-audit: $(DEV)  ## known weaknesses of what is installed; needs the network, for the list of them
-	$(BIN)/pip install --quiet --disable-pip-version-check pip-audit
-	$(BIN)/pip-audit --skip-editable
+audit: $(DEV)  ## known weaknesses of what is depended on; needs the network, for the list of them
+	$(BIN)/python -m tests.reliability --only audit
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) runs/dates gallery build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -30,7 +30,7 @@ CHECKS: dict[str, Check] = {
     "T12": full.check,
     "T16": trouble.one_process,
 }
-MORE = ("ranks", "big", "text", "files", "lines", "decode")
+MORE = ("ranks", "big", "text", "files", "lines", "decode", "audit")
 """Modules whose `check()` needs nothing and says itself which promises it is about; they have no quick form."""
 
 
