@@ -100,7 +100,7 @@ def test_without_the_rows_it_would_be_otherwise(monkeypatch: pytest.MonkeyPatch)
         if found.rows == 1:
             pytest.skip("products of any number of rows are alike here")
     whole = told(hypotheses(model, SOURCES, settings()))
-    monkeypatch.setattr(steady, "_rows", lambda shapes, threads, form: 1)
+    monkeypatch.setattr(steady, "_rows", lambda products, threads: 1)
     assert [told(hypotheses(model, [ids], settings()))[0] for ids in SOURCES] != whole
 
 

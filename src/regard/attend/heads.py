@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.attend.bias import turns
+from regard.attend.maps import Linear
 from regard.attend.mechanism import Attention, Look, Mechanism, one_value_each
 from regard.attend.memory import Memory, guarded, split_scope
 from regard.attend.scope import Scope, everything
@@ -149,7 +150,7 @@ def head_width(d_model: int, heads: int) -> int:
 
 def projection(d_in: int, d_out: int) -> nn.Linear:
     """A linear map without a bias: what reads nothing stays at zeros."""
-    layer = nn.Linear(d_in, d_out, bias=False)
+    layer = Linear(d_in, d_out, bias=False)
     nn.init.xavier_uniform_(layer.weight)
     return layer
 

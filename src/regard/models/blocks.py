@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from regard.attend.bias import sinusoid
+from regard.attend.maps import Linear
 from regard.models.dropout import Dropout, ResidualDropout
 from regard.text.ids import PAD
 
@@ -130,7 +131,7 @@ class PostNorm(nn.Module):
 
 def linear(d_in: int, d_out: int) -> nn.Linear:
     """A map with a bias of 0 at first and Xavier's weights."""
-    layer = nn.Linear(d_in, d_out)
+    layer = Linear(d_in, d_out)
     nn.init.xavier_uniform_(layer.weight)
     nn.init.zeros_(layer.bias)
     return layer
@@ -147,7 +148,7 @@ def embedding(count: int, width: int) -> nn.Embedding:
 
 def output(table: nn.Embedding | None, count: int, width: int) -> nn.Linear:
     """From a state to a score per word; with a table, its words are the weights."""
-    layer = nn.Linear(width, count, bias=False)
+    layer = Linear(width, count, bias=False)
     if table is None:
         nn.init.normal_(layer.weight, std=width**-0.5)
     else:

@@ -15,6 +15,7 @@ from torch import nn
 from regard.attend import papers, score
 from regard.attend.addressing import Turing
 from regard.attend.heads import Heads, Pooling
+from regard.attend.maps import Linear
 from regard.attend.mechanism import Attention, Mechanism
 from regard.attend.select import (
     Competition,
@@ -168,7 +169,7 @@ def _widen(heads: Heads, d_memory: int, name: str) -> None:
 
 def _of_width(layer: nn.Linear, d_in: int) -> nn.Linear:
     """A fresh map of the same kind, from another width."""
-    fresh = nn.Linear(d_in, layer.out_features, bias=layer.bias is not None)
+    fresh = Linear(d_in, layer.out_features, bias=layer.bias is not None)
     nn.init.xavier_uniform_(fresh.weight)
     return fresh
 

@@ -1,8 +1,9 @@
 """Maps laid out for the search: products of few rows by the same weights again and again.
 
 What a row becomes must not depend on how many there are (see `regard.search.steady`), and little else is done in a
-step than to read all weights once. Two forms are known to serve: weights turned round, in slices, and weights packed
-by Intel's library, which is faster where they are wide.
+step than to read all weights once. Three forms are known to serve: weights turned round, in slices; where they are
+wide, weights packed by Intel's library; and on AMD's processors weights in oneDNN's blocks, for which a step of 4 to
+160 rows of a wide model needs 0.6 to 0.85 of the time of either.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from regard.attend.maps import by_onednn
 
 SLICE = 512  # terms of one sum; a longer one is split by the library in ways that depend on the number of rows
 LINE = 16  # float32 numbers of a line of a processor's cache
@@ -38,7 +41,9 @@ class Map(Protocol):
 
 def mapping(width: int) -> Callable[..., Map]:
     """The form of map for a model this wide."""
-    return Packed if width >= WIDE and packs() else Turned
+    if width < WIDE:
+        return Turned
+    return Blocked if by_onednn() else Packed if packs() else Turned
 
 
 class Turned:
@@ -77,6 +82,22 @@ class Packed:
 
     def __call__(self, x: Float[Tensor, "r i"]) -> Float[Tensor, "r o"]:
         found: Tensor = torch.ops.mkl._mkl_linear.default(x, self.weight, self.like, self.bias, len(x))
+        return found
+
+    def onto(self, x: Float[Tensor, "r o"], y: Float[Tensor, "r i"]) -> None:
+        x += self(y)
+
+
+class Blocked:
+    """W in blocks, as oneDNN has it."""
+
+    def __init__(self, *layers: nn.Linear) -> None:
+        weight, self.bias = _together(layers)
+        self.shape = (weight.shape[0], weight.shape[1])
+        self.weight = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), PACKED_FOR)
+
+    def __call__(self, x: Float[Tensor, "r i"]) -> Float[Tensor, "r o"]:
+        found: Tensor = torch.ops.mkldnn._linear_pointwise.default(x, self.weight, self.bias, "none", [], "")
         return found
 
     def onto(self, x: Float[Tensor, "r o"], y: Float[Tensor, "r i"]) -> None:

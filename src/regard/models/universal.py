@@ -14,6 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from regard.attend.maps import Linear
 from regard.attend.scope import Scope, everything
 from regard.models.blocks import Rows
 from regard.models.pondering import Pace, Pondered, PonderingCell, Steps
@@ -81,7 +82,7 @@ class SeparableConvolution(nn.Module):
     def __init__(self, width: int, inner: int, reach: int = 1) -> None:
         super().__init__()
         self.along = nn.Conv1d(width, width, 2 * reach + 1, padding=reach, groups=width)
-        self.up, self.down = nn.Linear(width, inner), nn.Linear(inner, width)
+        self.up, self.down = Linear(width, inner), Linear(inner, width)
 
     def forward(self, x: Rows) -> Rows:
         """Each place with its neighbours."""

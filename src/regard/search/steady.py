@@ -15,19 +15,27 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from regard.attend.fast import whatever_the_company
-from regard.models.products import Packed, Turned
+from regard.attend.maps import Linear, mapped
+from regard.models.products import Turned
 from regard.models.seq2seq import Lengths, Searchable, Source, Stepper
 from regard.models.swift import Swift
 
 BLOCK = 16  # keys; the float32 numbers of the widest register
 WHOLE = 192  # keys that are summed in one go; more, padding included, are summed in two halves
-ROWS = (1, 2, 4, 16, 64)  # for strict products; swift ones; other makers' processors; one thread; and to be sure
+ROWS = (
+    1,
+    2,
+    4,
+    16,
+    64,
+)  # for strict products; swift ones, oneDNN's; AMD's processors; one thread; to be sure
 READING = 16  # rows of a model that reads word by word: its cells multiply by vectors too, in fours
 MANY = 300
 FEW = 8  # hypotheses of a narrow model, whose products are over before a second thread has begun
@@ -76,28 +84,28 @@ def steadily(model: Searchable, hypotheses: int = MANY) -> Iterator[Steady]:
     if device.type != "cpu":
         yield Steady(stepper, 1)
         return
-    form, shapes = _products(model, stepper)
+    products = _products(model, stepper)
     threads = torch.get_num_threads()
-    rows = _rows(shapes, threads, form) if _looks_alike(threads) else None
+    rows = _rows(products, threads) if _looks_alike(threads) else None
     least = 1 if model.reads_at_once else READING
     with whatever_the_company():
-        if rows is not None and not (form is _turned and hypotheses <= FEW):
+        if rows is not None and not (isinstance(stepper, Swift) and stepper.form is Turned and hypotheses <= FEW):
             yield Steady(stepper, max(rows, least))
             return
         torch.set_num_threads(1)
         try:
-            yield Steady(stepper, max(rows or _rows(shapes, 1, form) or ROWS[-1], least))
+            yield Steady(stepper, max(rows or _rows(products, 1) or ROWS[-1], least))
         finally:
             torch.set_num_threads(threads)
 
 
-def _products(model: Searchable, stepper: Stepper) -> tuple[Form, frozenset[Shape]]:
+def _products(model: Searchable, stepper: Stepper) -> frozenset[Product]:
     """How a step multiplies, and by what."""
     if isinstance(stepper, Swift):
-        form = _packed if stepper.form is Packed else _turned
-        return form, frozenset((min(width, COLUMNS), terms) for width, terms in stepper.shapes())
+        return frozenset((stepper.form, min(width, COLUMNS), terms) for width, terms in stepper.shapes())
     layers = (part for part in model.modules() if isinstance(part, nn.Linear))
-    return _plain, frozenset((min(part.out_features, COLUMNS), part.in_features) for part in layers)
+    kinds = ((_mapped if isinstance(part, Linear) else _plain, part) for part in layers)
+    return frozenset((kind, min(part.out_features, COLUMNS), part.in_features) for kind, part in kinds)
 
 
 def ask_for_strict() -> None:
@@ -105,24 +113,20 @@ def ask_for_strict() -> None:
     os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 
 
-Shape = tuple[int, int]  # of a map: outputs, inputs
-Form = Callable[[nn.Linear], Callable[[Tensor], Tensor]]
+Product = tuple[Callable[..., Any], int, int]
+"""What makes a product of a map; its outputs, its inputs."""
+
+
+def _mapped(layer: nn.Linear) -> Callable[[Tensor], Tensor]:
+    return lambda x: mapped(x, layer.weight, layer.bias)
 
 
 def _plain(layer: nn.Linear) -> Callable[[Tensor], Tensor]:
-    return layer
-
-
-def _turned(layer: nn.Linear) -> Callable[[Tensor], Tensor]:
-    return Turned(layer)
-
-
-def _packed(layer: nn.Linear) -> Callable[[Tensor], Tensor]:
-    return Packed(layer)
+    return lambda x: F.linear(x, layer.weight, layer.bias)
 
 
 @cache
-def _rows(shapes: frozenset[Shape], threads: int, form: Form) -> int | None:
+def _rows(products: frozenset[Product], threads: int) -> int | None:
     """The fewest rows from which on a row's products depend neither on how many there are nor on the threads.
 
     None where there is no such number.
@@ -130,9 +134,9 @@ def _rows(shapes: frozenset[Shape], threads: int, form: Form) -> int | None:
     random = torch.Generator().manual_seed(1)
     enough = 1
     with torch.no_grad():
-        for shape in sorted(shapes):
-            given, layer = torch.randn(MANY, shape[1], generator=random), nn.Linear(shape[1], shape[0], bias=False)
-            layer.weight.copy_(torch.randn(shape, generator=random))
+        for form, width, terms in sorted(products, key=lambda product: product[1:]):
+            given, layer = torch.randn(MANY, terms, generator=random), nn.Linear(terms, width, bias=False)
+            layer.weight.copy_(torch.randn((width, terms), generator=random))
             product = form(layer)
             torch.set_num_threads(1)
             by_one = product(given)

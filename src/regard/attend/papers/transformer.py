@@ -6,6 +6,7 @@ from torch import nn
 
 from regard.attend.bias import AdaptiveSpan, Alibi, Relative, RelativeKeys, TransformerXL
 from regard.attend.heads import Heads, Rotary, head_width
+from regard.attend.maps import Linear
 from regard.attend.mechanism import Attention
 from regard.attend.memory import Tokens
 from regard.attend.scope import Scope, causal, everything
@@ -46,7 +47,7 @@ def su(d_model: int, heads: int) -> Heads:
     Cost: n·d
     """
     rotary = Rotary(head_width(d_model, heads))
-    return Heads(Attention(ScaledDot()), d_model, heads, rotary=rotary, linear=nn.Linear)
+    return Heads(Attention(ScaledDot()), d_model, heads, rotary=rotary, linear=Linear)
 
 
 def press(d_model: int, heads: int) -> Heads:
