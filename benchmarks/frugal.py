@@ -19,7 +19,6 @@ from measure import (
     milliseconds,
     pass_name,
     peak,
-    race,
     race_passes,
     ratio,
     slope,
@@ -191,19 +190,19 @@ def _crossings(rows: list[Row]) -> str:
 
 def recurrent(sizes: tuple[int, ...], rounds: int) -> Section:
     """Step by step, as when decoding: what a step costs must not depend on how many came before."""
-    taken: list[float] = []
     state = Recurrence.empty(*tensors(1, 8, 1, 64, count=2))
+
+    def run(steps: list[tuple[Tensor, ...]]) -> None:
+        now = state
+        for query, key, value in steps:
+            now = now.then(key.exp(), value)
+            now.read(query.exp())
+
+    runs: dict[int, Pass] = {}
     for n in sizes:
         steps = list(zip(*(x.unbind(2) for x in tensors(1, 8, n, 1, 64)), strict=True))
-
-        def run(steps: list[tuple[Tensor, ...]] = steps) -> None:
-            now = state
-            for query, key, value in steps:
-                now = now.then(key.exp(), value)
-                now.read(query.exp())
-
-        with torch.no_grad():
-            taken.append(milliseconds(race({"run": run}, rounds)["run"]) / n * 1000)
+        runs[n] = (lambda steps=steps: run(steps), ())
+    taken = [1000 * ms / n for n, ms in zip(sizes, growing(runs, rounds), strict=True)]
     return Section(
         "Linear attention: one step at a time",
         "Microseconds per step of `Recurrence.then` and `read` in a run of n steps, one sentence, 8 heads of 64.",
