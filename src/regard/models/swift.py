@@ -193,16 +193,15 @@ class Swift:
             layer.out.onto(x, context if table is None else context[at])
             x = _thought(layer, x if layer.after[0] is None else layer.after[0](x))
         x = x if self.read is None else self.read(x)
-        told = self.memory(x)
-        if table is not None:
-            told = told.new_zeros(shown.numel(), told.shape[1]).index_copy_(0, at, told)
-        return self._going(told, hidden)
+        return self._going(self.memory(x), at, hidden)
 
-    def _going(self, told: Flat, hidden: Float[Tensor, "s 1 1 n"]) -> Going:
-        """The source's keys and values for every layer of the decoder."""
+    def _going(self, told: Flat, at: Int[Tensor, " r"], hidden: Float[Tensor, "s 1 1 n"]) -> Going:
+        """The source's keys and values for every layer of the decoder, zeros where it has no words."""
         layers, heads = len(self.decoder), self.decoder[0].cross_heads
         sentences, count = len(hidden), hidden.shape[3]
-        table = told.view(sentences, count, layers, 2, heads, -1).permute(2, 3, 0, 4, 1, 5).contiguous()
+        rows = told.view(len(told), layers, 2, heads, -1)
+        table = told.new_zeros(layers, 2, sentences, heads, count, rows.shape[4])
+        table.permute(2, 4, 0, 1, 3, 5)[at // count, at % count] = rows
         room = Room(table.new_empty(*table.shape[:4], 0, table.shape[5]), 0)
         both = table.flatten(0, 1).unbind(0)
         return Going(tuple(zip(both[::2], both[1::2], strict=True)), hidden, room)

@@ -19,6 +19,7 @@ from regard.text.batch import padded
 from regard.text.pieces import Pieces
 
 ROWS = 64  # hypotheses that are worth a worker of their own
+SHARES = 2  # groups of each worker: who had the easier one takes another
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def hypotheses(
 
     workers, budget = _workers(model, ids, width), settings.batch_tokens // width or 1
     if workers > 1:
-        budget = max(1, min(budget, -(-sum(whole_blocks(len(row), None) for row in ids) // workers)))
+        budget = max(1, min(budget, -(-sum(whole_blocks(len(row), None) for row in ids) // (SHARES * workers))))
     _each(one_group, _groups(ids, budget), workers)
     return found
 
