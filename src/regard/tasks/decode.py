@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from regard.models.products import Turned
 from regard.models.seq2seq import Searchable, Seq2Seq
 from regard.models.swift import Swift
 from regard.search.beam import Hypothesis, search
@@ -18,8 +19,8 @@ from regard.search.wishes import Wish
 from regard.text.batch import padded
 from regard.text.pieces import Pieces
 
-ROWS = 64  # hypotheses that are worth a worker of their own
-SHARES = 2  # groups of each worker: who had the easier one takes another
+ROWS = 64  # hypotheses that are worth a group of their own
+SHARES = 2  # groups of each worker where products take most of the time: who had the easier one takes another
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,8 @@ def hypotheses(
 
     workers, budget = _workers(model, ids, width), settings.batch_tokens // width or 1
     if workers > 1:
-        budget = max(1, min(budget, -(-sum(whole_blocks(len(row), None) for row in ids) // (SHARES * workers))))
+        shares = min(_shares(model) * workers, _worth(ids, width))
+        budget = max(1, min(budget, -(-sum(whole_blocks(len(row), None) for row in ids) // shares)))
     _each(one_group, _groups(ids, budget), workers)
     return found
 
@@ -72,10 +74,21 @@ def _workers(model: Searchable, ids: Sequence[np.ndarray], width: int) -> int:
     Only where a search of one thread is known to find the same as one of several (see `regard.search.steady`).
     """
     threads = torch.get_num_threads()
-    if threads == 1 or (count := sum(len(row) > 0 for row in ids) * width // ROWS) < 2:
+    if threads == 1 or (count := _worth(ids, width)) < 2:
         return 1
     with torch.no_grad():
         return min(threads, count) if isinstance(model.stepper(), Swift) else 1
+
+
+def _shares(model: Searchable) -> int:
+    """How many groups each worker takes: several even out, but a small model's are over before they pay."""
+    stepper = model.stepper()
+    return 1 if isinstance(stepper, Swift) and stepper.form is Turned else SHARES
+
+
+def _worth(ids: Sequence[np.ndarray], width: int) -> int:
+    """How many groups there are rows enough for."""
+    return sum(len(row) > 0 for row in ids) * width // ROWS
 
 
 def _each(work: Callable[[list[int]], None], groups: Sequence[list[int]], workers: int) -> None:
