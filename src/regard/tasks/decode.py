@@ -60,35 +60,27 @@ def hypotheses(
         for row, answer in zip(rows, search(model, batch, lengths, settings, asked), strict=True):
             found[row] = answer
 
-    workers, budget = _workers(model, ids, width), settings.batch_tokens // width or 1
+    (workers, shares), budget = _side_by_side(model, ids, width), settings.batch_tokens // width or 1
     if workers > 1:
-        shares = min(_shares(model) * workers, _worth(ids, width))
         budget = max(1, min(budget, -(-sum(whole_blocks(len(row), None) for row in ids) // shares)))
     _each(one_group, _groups(ids, budget), workers)
     return found
 
 
-def _workers(model: Searchable, ids: Sequence[np.ndarray], width: int) -> int:
-    """How many search side by side: small products gain more by that than by threads, if each has rows enough.
+def _side_by_side(model: Searchable, ids: Sequence[np.ndarray], width: int) -> tuple[int, int]:
+    """How many search side by side, and how many groups they share, each with rows enough.
 
-    Only where a search of one thread is known to find the same as one of several (see `regard.search.steady`).
+    Small products gain more by that than by threads. Only where a search of one thread is known to find the same as
+    one of several (see `regard.search.steady`). Several groups each even out, but a small model's are over too soon.
     """
     threads = torch.get_num_threads()
-    if threads == 1 or (count := _worth(ids, width)) < 2:
-        return 1
+    count = sum(len(row) > 0 for row in ids) * width // ROWS
     with torch.no_grad():
-        return min(threads, count) if isinstance(model.stepper(), Swift) else 1
-
-
-def _shares(model: Searchable) -> int:
-    """How many groups each worker takes: several even out, but a small model's are over before they pay."""
-    stepper = model.stepper()
-    return 1 if isinstance(stepper, Swift) and stepper.form is Turned else SHARES
-
-
-def _worth(ids: Sequence[np.ndarray], width: int) -> int:
-    """How many groups there are rows enough for."""
-    return sum(len(row) > 0 for row in ids) * width // ROWS
+        stepper = model.stepper() if threads > 1 and count > 1 else None
+    if not isinstance(stepper, Swift):
+        return 1, 1
+    workers = min(threads, count)
+    return workers, workers if stepper.form is Turned else min(SHARES * workers, count)
 
 
 def _each(work: Callable[[list[int]], None], groups: Sequence[list[int]], workers: int) -> None:
