@@ -37,7 +37,7 @@ def check() -> list[Row]:
         reached += f": {', '.join(found['known'])}"
     if found["skipped"]:
         reached += f"; not told of by the index: {', '.join(map(' '.join, found['skipped']))}"
-    return [{"id": "F7", "what": "pip-audit of all that is depended on", "goal": "0 known", "reached": reached,
+    return [{"id": "F7 audit", "what": "pip-audit of all that is depended on", "goal": "0 known", "reached": reached,
              "passed": found["looked"] > 0 and not found["known"],
              "seconds": round(time.monotonic() - began, 1)}]  # fmt: skip
 

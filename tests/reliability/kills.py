@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.reliability.report import Row, each, row, zygotes
-from tests.train.toys import MODELS, command, outcome, sentences, write_pairs
+from tests.train.toys import MODELS, WIDE, command, outcome, sentences, write_pairs
 from tests.train.zygote import Zygote
 
 LENGTH = ("--train.steps", 40, "--train.save-every", 10, "--train.average", 3)
@@ -125,9 +125,9 @@ def ended(zygote: Zygote, run: Path, out: Path, whole: Whole) -> str | None:
 
 
 def once(work: Path, quick: bool, seed: int) -> list[Row]:
-    """T1: 50 kills."""
-    began, count = time.monotonic(), 4 if quick else 50
-    kinds = [("transformer", 1), ("rnn", 2)] if quick else list(itertools.product(MODELS, THREADS))
+    """T1: 60 kills."""
+    began, count = time.monotonic(), 4 if quick else 60
+    kinds = [("transformer", 1), ("rnn", 2)] if quick else list(itertools.product(MODELS | WIDE, THREADS))
     with zygotes(2) as lender:
         files = pairs(work)
         with lender.lent() as one:
@@ -145,10 +145,10 @@ def once(work: Path, quick: bool, seed: int) -> list[Row]:
 
         wrong = each("T1", cases, run, workers=2)
         other = None if quick else [for_real(work / f"real{number}", whole) for number, whole in enumerate(wholes)]
-    what = "kill -9 at random moments, Transformer and RNN with dropout, 1 and 2 threads"
-    rows = [row("T1", what, "50/50 weights, optimiser state, log: same bytes", wrong, began)]
+    what = "kill -9 at random moments, Transformer, wide Transformer and RNN with dropout, 1 and 2 threads"
+    rows = [row("T1", what, "60/60 weights, optimiser state, log: same bytes", wrong, began)]
     if other is not None:
-        rows.append(row("T1", "forked processes come to the same as the command itself", "4/4", other, began))
+        rows.append(row("T1", "forked processes come to the same as the command itself", "6/6", other, began))
     return rows
 
 

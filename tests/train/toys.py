@@ -59,11 +59,18 @@ MODELS = {
     ],
     "rnn": ["rnnsearch", "--model.width", "12", "--model.embedding", "12", "--model.dropout", "0.2"],
 }  # fmt: skip
+WIDE = {
+    "wide": [
+        "transformer-mini", "--model.width", "256", "--model.heads", "4", "--model.feedforward", "512",
+        "--model.encoder-layers", "1", "--model.decoder-layers", "1", "--model.dropout", "0.2",
+    ],
+}  # fmt: skip
+"""Whose products may be made by another library (see `regard.attend.maps`)."""
 
 
 def command(model: str, run: Path, files: dict[str, Path], *more: object) -> list[str]:
     """`regard train` of a toy."""
-    return ["train", *MODELS[model], "--run", str(run), *data_args(files), *COMMON, *map(str, more)]
+    return ["train", *(MODELS | WIDE)[model], "--run", str(run), *data_args(files), *COMMON, *map(str, more)]
 
 
 def outcome(run: Path) -> dict[str, bytes]:
