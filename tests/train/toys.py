@@ -63,6 +63,7 @@ WIDE = {
     "wide": [
         "transformer-mini", "--model.width", "256", "--model.heads", "4", "--model.feedforward", "512",
         "--model.encoder-layers", "1", "--model.decoder-layers", "1", "--model.dropout", "0.2",
+        "--train.precision", "float32",
     ],
 }  # fmt: skip
 """Whose products may be made by another library (see `regard.attend.maps`)."""
