@@ -29,13 +29,7 @@ from regard.models.swift import Swift
 
 BLOCK = 16  # keys; the float32 numbers of the widest register
 WHOLE = 192  # keys that are summed in one go; more, padding included, are summed in two halves
-ROWS = (
-    1,
-    2,
-    4,
-    16,
-    64,
-)  # for strict products; swift ones, oneDNN's; AMD's processors; one thread; to be sure
+ROWS = (1, 2, 4, 16, 64)  # for strict products; oneDNN's and swift ones; MKL's on AMD; one thread; to be sure
 READING = 16  # rows of a model that reads word by word: its cells multiply by vectors too, in fours
 MANY = 300
 FEW = 8  # hypotheses of a narrow model, whose products are over before a second thread has begun

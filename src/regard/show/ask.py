@@ -16,11 +16,7 @@ def whole(number: Any) -> Any:
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
-# Bounds stand before the validator: pydantic leaves them out of the schema otherwise.
-Count = Annotated[int, Field(ge=0), BeforeValidator(whole)]
-Some = Annotated[int, Field(ge=1, le=10), BeforeValidator(whole)]
-Width = Annotated[int, Field(ge=1, le=16), BeforeValidator(whole)]
-Which = Annotated[int, Field(ge=0, le=9), BeforeValidator(whole)]
+Whole = Annotated[int, BeforeValidator(whole)]
 
 
 class Ask(BaseModel):
@@ -30,15 +26,18 @@ class Ask(BaseModel):
 
     text: str = Field(max_length=MOST_TEXT)
     model: str | None = None
-    nbest: Some | None = Field(
+    # Of these two the bounds stand before the validator: the schema of what may be null has none otherwise.
+    nbest: Annotated[int, Field(ge=1, le=10), BeforeValidator(whole)] | None = Field(
         None, description="Alternatives; without it as many as the run's beam finds anyway, up to five."
     )
-    beam: Width | None = Field(None, description="At least nbest; null is the run's.")
-    candidate: Which = Field(0, description="Which of the alternatives to look into.")
-    part: Count = Field(0, description="Which part of a text that was cut.")
+    beam: Annotated[int, Field(ge=1, le=16), BeforeValidator(whole)] | None = Field(
+        None, description="At least nbest; null is the run's."
+    )
+    candidate: Whole = Field(0, ge=0, le=9, description="Which of the alternatives to look into.")
+    part: Whole = Field(0, ge=0, description="Which part of a text that was cut.")
     place: Literal["encoder", "decoder", "cross"] = "cross"
-    layer: Count = 0
-    head: Count = 0
+    layer: Whole = Field(0, ge=0)
+    head: Whole = Field(0, ge=0)
     prefix: str = Field("", max_length=MOST_TEXT, description="How the translation begins.")
 
 
