@@ -55,6 +55,13 @@ def test_a_finished_run_tells_its_test_scores(run, capsys, monkeypatch):
         assert part in text
 
 
+def test_a_run_that_was_stopped_between_two_lines_of_its_log_tells_the_step_it_saved(run, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    for name in ("00000900", "00001280", "00001290~"):  # the last was being written
+        (run / "saves" / name).mkdir(parents=True)
+    assert "step 1,280 of" in told(run, capsys)
+
+
 def test_a_run_that_has_only_begun_is_told_too(run, capsys):
     for name in ("manifest.json", "log.jsonl", "data/ready.json", "model-00001000.safetensors"):
         (run / name).unlink()

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 import regard.recipe as recipes
-from regard.commands.runs import imported, last_logged
+from regard.commands.runs import how_far, imported, saves
 from regard.files import shown
 from regard.train.folder import MANIFEST, damage, holder, read_manifest
 
@@ -75,7 +75,7 @@ def line(run: Path, folder: Path) -> Line:
     name = str(run.relative_to(folder)) if run != folder else run.name or str(run)
     try:
         recipe = recipes.of_run(run, trust_code=True)  # it is told, not built
-        step = f"{last_logged(run).get('step', 0):,} of {recipe.train.steps:,}"
+        step = f"{how_far(run)['step']:,} of {recipe.train.steps:,}"
         return Line(name, _state(run), step, _score(run), _last_save(run))
     except (ValueError, OSError) as error:
         return Line(name, "unreadable", problem=str(error))
@@ -102,7 +102,7 @@ def _score(run: Path) -> str:
 
 def _last_save(run: Path) -> str:
     """The newest save whose every byte is as it was written, and what is wrong with newer ones."""
-    places = sorted((path for path in (run / "saves").glob("[0-9]*") if path.name.isdecimal()), reverse=True)
+    places = saves(run)
     for number, path in enumerate(places):
         if damage(path) is None:
             return f"step {int(path.name):,}" + (f"; {number} newer damaged" if number else "")

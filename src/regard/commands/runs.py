@@ -72,17 +72,23 @@ def _data(run: Path) -> str:
 
 
 def _trained(run: Path, steps: int) -> str:
-    last = last_logged(run)
+    last = how_far(run)
     done = (run / "scores.json").is_file()
     state = "finished" if done else "not finished: the same `regard train` command goes on"
     return f"step {_count(last, 'step'):,} of {steps:,}, epoch {_count(last, 'epoch')}; {state}"
 
 
-def last_logged(run: Path) -> dict[str, Any]:
-    """The last whole line of the log: how far it is."""
+def how_far(run: Path) -> dict[str, Any]:
+    """The last whole line of the log, with the step of the newest save where that is later."""
     lines = _end(run, "log.jsonl").split("\n")[:-1]  # what follows is being written
     last = _object(run / "log.jsonl", lines[-1]) if lines else {}
-    return {**last, "step": _count(last, "step")}
+    return {**last, "step": max([_count(last, "step"), *(int(save.name) for save in saves(run))])}
+
+
+def saves(run: Path) -> list[Path]:
+    """What is in the place of saves, whole or damaged, the newest first; each is named by its step."""
+    found = (path for path in (run / "saves").glob("[0-9]*") if path.name.isdecimal())
+    return sorted(found, key=lambda path: int(path.name), reverse=True)
 
 
 def _best(run: Path) -> dict[str, str]:

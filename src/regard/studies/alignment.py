@@ -25,7 +25,7 @@ from regard.models.settings import ModelSettings, RecurrentModel, TransformerMod
 from regard.search.settings import Search
 from regard.studies import bilingual
 from regard.studies.bilingual import Linked
-from regard.studies.trial import BLUE, ORANGE, circumstances, figure_of, parser, reached, table, write
+from regard.studies.trial import BLUE, ORANGE, circumstances, figure_of, parser, reached, stepping, table, write
 from regard.tasks.parallel_text import TextSource
 from regard.tasks.settings import TextData
 from regard.tasks.translation import Translation
@@ -88,12 +88,10 @@ def trained(name: str, steps: int, seed: int, folder: Path) -> tuple[Translator,
     torch.manual_seed(seed_of(seed))
     model = task.build()
     settings = Train(rate=RATES[name], schedule="linear", steps=steps, warmup=steps // 10, seed=seed)
-    updates = Fit(
-        task, model, {"model": optimiser(list(model.parameters()), settings)}, settings, Progress()
-    ).updates()
+    fit = Fit(task, model, {"model": optimiser(list(model.parameters()), settings)}, settings, Progress())
     began = time.process_time()
-    for _ in range(steps):
-        next(updates)
+    for _ in stepping(fit, steps, f"{name}, seed {seed}"):
+        pass
     seconds = time.process_time() - began
     return Translator(model.eval(), task.text.source, task.text.target, Search(beam=1)), seconds
 

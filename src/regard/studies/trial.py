@@ -8,8 +8,9 @@ import os
 import platform
 import re
 import subprocess
+import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BLUE, ORANGE, GREY = "#1d4ed8", "#b45309", "#6b7280"
+EVERY = 15.0  # seconds between two lines that say how far training is
 Watcher = Callable[[int, Seq2Seq], None]
 
 
@@ -51,17 +53,29 @@ class Score:
     words: float
 
 
+def stepping(fit: Fit, steps: int, what: str) -> Iterator[int]:
+    """Each step before it is taken; now and then a line says how far it is and how long it will be."""
+    begun = said = time.monotonic()
+    updates = fit.updates()
+    for step in range(steps):
+        yield step
+        next(updates)
+        now, taken = time.monotonic(), step + 1
+        if now - said >= EVERY:
+            said, left = now, (now - begun) * (steps - taken) / taken
+            print(f"{what}: step {taken:,} of {steps:,}, {left / 60:.1f} minutes left", file=sys.stderr, flush=True)
+
+
 def train(task: ToyTranslation, steps: int, rate: float = 4e-3, before: Watcher | None = None) -> Trained:
     """Train from the task's seed; `before` is told each step before it is taken, and may change the model."""
     torch.manual_seed(seed_of(task.seed))
     model = task.build()
     settings = Train(rate=rate, schedule="linear", steps=steps, warmup=steps // 20, seed=task.seed)
     fit = Fit(task, model, {"model": optimiser(list(model.parameters()), settings)}, settings, Progress())
-    start, updates = time.process_time(), fit.updates()
-    for step in range(steps):
+    start = time.process_time()
+    for step in stepping(fit, steps, f"{type(task).__name__}, seed {task.seed}"):
         if before is not None:
             before(step, model)
-        next(updates)
     parameters = sum(weights.numel() for weights in model.parameters())
     return Trained(model.eval(), parameters, time.process_time() - start)
 
@@ -93,7 +107,7 @@ def circumstances(study: str, given: argparse.Namespace) -> dict[str, str | int]
     spelt = [f"--{name} {' '.join(map(str, v)) if isinstance(v, list) else v}" for name, v in options]
     return {
         "command": " ".join([f"regard study {study}", *spelt]),
-        "commit": _commit(),
+        "commit": commit(),
         "seeds": f"1 ... {given.seeds}" if given.seeds > 1 else "1",
         "threads": torch.get_num_threads(),
         **machine(),
@@ -158,9 +172,10 @@ def plain(*all_axes: Axes) -> None:
         axes.spines[["top", "right"]].set_visible(False)
 
 
-def _commit() -> str:
-    commit = _told("git", "rev-parse", "--short", "HEAD")
-    return f"{commit} with changes in src" if commit and _told("git", "status", "--porcelain", "--", "..") else commit
+def commit() -> str:
+    """Of the code that runs, and whether it differs from it."""
+    found = _told("git", "rev-parse", "--short", "HEAD")
+    return f"{found} with changes in src" if found and _told("git", "status", "--porcelain", "--", "..") else found
 
 
 def _told(*command: str) -> str:

@@ -29,6 +29,7 @@ from regard.studies.trial import (
     parser,
     plain,
     reached,
+    stepping,
     table,
     write,
 )
@@ -65,11 +66,11 @@ def trained(recipe: LabelRecipe) -> Run:
     torch.manual_seed(seed_of(recipe.train.seed))
     task = recipe.make(Here())
     model = task.build()
-    fit = Fit(task, model, {"model": optimiser(list(model.parameters()), recipe.train)}, recipe.train, Progress())
-    start, updates = time.process_time(), fit.updates()
-    for _ in range(recipe.train.steps):
-        next(updates)
     weights = sum(weight.numel() for weight in model.parameters())
+    fit = Fit(task, model, {"model": optimiser(list(model.parameters()), recipe.train)}, recipe.train, Progress())
+    start = time.process_time()
+    for _ in stepping(fit, recipe.train.steps, f"{weights:,} weights, seed {recipe.train.seed}"):
+        pass
     return Run(task, model.eval(), weights, time.process_time() - start)
 
 
