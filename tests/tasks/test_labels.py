@@ -7,7 +7,7 @@ import pytest
 
 from regard.tasks.labels import LabelProblem
 from regard.tasks.problems import LABELS
-from regard.tasks.rows import Again, Mirror, Parity, Sum
+from regard.tasks.rows import Again, Mirror, Parity, Sum, Switch
 from regard.tasks.sentences import BEINGS, OF_BEINGS, PLACES, Referent
 from regard.tasks.sets import Digits, OddOneOut, different, farthest, largest, total
 from regard.tasks.stories import ASKS, Story
@@ -208,3 +208,15 @@ def test_every_fact_that_is_needed_is_there_once():
     drawn = Story().draw(RNG(3), 50, 3)
     for items in drawn.items:
         assert len({tuple(fact) for fact in items.tolist()}) == len(items)
+
+
+def test_a_switch_turns_its_lamp_and_all_that_follow():
+    drawn = Switch().draw(RNG(3), 40, 7)
+    for items, right in zip(drawn.items, drawn.right, strict=True):
+        lamps = [False] * 7
+        for place, switch in enumerate(Switch().told(items)[1:]):
+            if switch == "1":
+                lamps[place:] = [not lamp for lamp in lamps[place:]]
+        assert right.tolist() == lamps
+    assert Switch().told(drawn.items[0])[0] == "|"
+    assert drawn.asked.tolist() == [list(range(1, 8))] * 40

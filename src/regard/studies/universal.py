@@ -40,15 +40,21 @@ from regard.train.fit import Fit, seed_of
 from regard.train.optimise import optimiser
 from regard.train.progress import Progress
 
-RIVALS = {
-    "Universal Transformer": "universal-sum",
-    "Transformer, as deep and wide": "layers-sum",
-    "Transformer, as many weights": "layers-sum-small",
+PROBLEMS = {
+    "switch": "Lamps, each with a switch that turns it and all that follow: which are lit? The share of right ones",
+    "sum": "Sums of two binary numbers, many of whose columns hand on a carry: the share of right digits",
 }
+TITLES = {"switch": "Lamps", "sum": "Sums"}
+RIVALS = {
+    "Universal Transformer": "universal-{}",
+    "Transformer, as deep and wide": "layers-{}",
+    "Transformer, as many weights": "layers-{}-small",
+}
+LONGEST = 20
 COLOURS = (ORANGE, BLUE, GREY)
 PRICES = (0.0, 0.01, 0.03, 0.1)
 PAPER = {"Universal Transformer": "0.34", "Transformer, as deep and wide": "0.07"}
-"""Dehghani et al. 2019, table 3: decimal digits of sums at ten times the length, 400 for 40."""
+"""Dehghani et al. 2019, table 3: decimal digits of sums at ten times the length, 400 for 40. Lamps are not theirs."""
 
 
 @dataclass(frozen=True)
@@ -85,15 +91,16 @@ def recipe_of(name: str, seed: int, steps: int, options: Sequence[str] = ()) -> 
 
 @torch.no_grad()
 def by_length(run: Run, count: int) -> dict[int, float]:
-    """The share of right digits at every size that is measured."""
+    """The share of right answers at every size that is measured."""
     sizes = run.task.sizes.measured
     return {size: scored(run.model, run.task.held_out(size, count))["right"] for size in sizes}
 
 
-def rivals(seeds: int, steps: int, count: int) -> dict[str, Any]:
-    """Every model, every seed: right digits by length."""
+def rivals(problem: str, seeds: int, steps: int, count: int) -> dict[str, Any]:
+    """Every model, every seed: right answers by length."""
     found: dict[str, Any] = {}
-    for name, recipe in RIVALS.items():
+    for name, form in RIVALS.items():
+        recipe = form.format(problem)
         runs = [trained(recipe_of(recipe, seed, steps)) for seed in range(1, seeds + 1)]
         lengths = [by_length(run, count) for run in runs]
         found[name] = {
@@ -102,7 +109,7 @@ def rivals(seeds: int, steps: int, count: int) -> dict[str, Any]:
             "seconds": [round(run.seconds, 1) for run in runs],
             "right": {str(size): [one[size] for one in lengths] for size in lengths[0]},
         }
-        print(name, found[name]["right"], flush=True)
+        print(problem, name, found[name]["right"], flush=True)
     return found
 
 
@@ -117,29 +124,33 @@ def priced(steps: int) -> dict[str, Any]:
     return found
 
 
-def page(found: Mapping[str, Any], thought: Mapping[str, Any]) -> str:
+def page(found: Mapping[str, Mapping[str, Any]], thought: Mapping[str, Any]) -> str:
     """What was found, in Markdown."""
-    sizes = list(next(iter(found.values()))["right"])
+    lines = ["# One layer again and again, or layers of their own", ""]
+    for problem, models in found.items():
+        lines += _problem_page(problem, models)
+    lines += ["![by length](universal.png)", "", *_priced_page(thought)]
+    return "\n".join(lines) + "\n"
+
+
+def _problem_page(problem: str, models: Mapping[str, Any]) -> list[str]:
+    sizes = list(next(iter(models.values()))["right"])
+    paper = PAPER if problem == "sum" else {}
     rows: list[list[object]] = [
         [
             name,
             f"{one['weights']:,}",
             *(mean_of([100 * x for x in one["right"][size]]) for size in sizes),
-            PAPER.get(name, ""),
+            *([paper.get(name, "")] if paper else []),
         ]
-        for name, one in found.items()
+        for name, one in models.items()
     ]
-    means = {name: 100 * float(np.mean(one["right"][sizes[-1]])) for name, one in found.items()}
-    ours, *theirs = means.values()
-    head = ["", "weights", *(f"n = {size}" for size in sizes), "paper, ten times the length"]
-    lines = [
-        "# One layer again and again, or layers of their own", "",
-        "Sums of two binary numbers, trained on up to 20 digits; the share of right digits in %, by length.", "",
-        table(head, rows),
-        reached(f"points over the better Transformer at n = {sizes[-1]}", ours - max(theirs), 10), "",
-        "![by length](universal.png)", "", *_priced_page(thought),
+    means = [100 * float(np.mean(one["right"][sizes[-1]])) for one in models.values()]
+    head = ["", "weights", *(f"n = {size}" for size in sizes), *(["paper, ten times the length"] if paper else [])]
+    return [
+        f"{PROBLEMS[problem]} in %, by length; trained on up to {LONGEST}.", "", table(head, rows),
+        reached(f"points over the better Transformer at n = {sizes[-1]}", means[0] - max(means[1:]), 10), "",
     ]  # fmt: skip
-    return "\n".join(lines) + "\n"
 
 
 def _priced_page(thought: Mapping[str, Any]) -> list[str]:
@@ -169,23 +180,22 @@ def _priced_page(thought: Mapping[str, Any]) -> list[str]:
     ]  # fmt: skip
 
 
-def drawn(found: Mapping[str, Any], file: Path) -> None:
-    """Right digits by length, a line for each model, a point for each seed."""
-    figure = figure_of(6.5, 4)
-    axes = figure.subplots()
-    for (name, one), colour in zip(found.items(), COLOURS, strict=True):
-        sizes = [int(size) for size in one["right"]]
-        rows = 100 * np.array(list(one["right"].values()))
-        axes.plot(sizes, rows.mean(1), color=colour, label=f"{name} ({one['weights']:,})")
-        for column in rows.T:
-            axes.plot(sizes, column, ".", color=colour)
-    axes.set(xlabel="digits", ylabel="right digits, %", ylim=(0, 102))
-    axes.axvline(20, color="#cccccc", linewidth=1, zorder=0)
-    axes.annotate(
-        "longest in training", (20, 3), fontsize=8, color="#888888", xytext=(4, 0), textcoords="offset points"
-    )
-    axes.legend(frameon=False, fontsize=8)
-    plain(axes)
+def drawn(found: Mapping[str, Mapping[str, Any]], file: Path) -> None:
+    """Right answers by length: a panel for each problem, a line for each model, a point for each seed."""
+    figure = figure_of(5.5 * len(found), 4)
+    for axes, (problem, models) in zip(figure.subplots(1, len(found), squeeze=False)[0], found.items(), strict=True):
+        for (name, one), colour in zip(models.items(), COLOURS, strict=True):
+            sizes = [int(size) for size in one["right"]]
+            rows = 100 * np.array(list(one["right"].values()))
+            axes.plot(sizes, rows.mean(1), color=colour, label=f"{name} ({one['weights']:,})")
+            for column in rows.T:
+                axes.plot(sizes, column, ".", color=colour)
+        axes.set(title=TITLES[problem], xlabel="length", ylabel="right, %", ylim=(0, 102))
+        axes.axvline(LONGEST, color="#cccccc", linewidth=1, zorder=0)
+        words = {"fontsize": 8, "color": "#888888", "xytext": (4, 0), "textcoords": "offset points"}
+        axes.annotate("longest in training", (LONGEST, 3), **words)
+        axes.legend(frameon=False, fontsize=8, loc="lower left")
+        plain(axes)
     figure.savefig(file, dpi=130)
 
 
@@ -196,7 +206,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     asks.add_argument("--prices", type=int, default=1, help="0: leave out what thought costs")
     given = asks.parse_args(arguments)
     about = circumstances("universal", given)
-    found = rivals(given.seeds, given.steps, given.count)
+    found = {problem: rivals(problem, given.seeds, given.steps, given.count) for problem in PROBLEMS}
     thought = priced(given.steps) if given.prices else {}
     write(given.to, "universal", about, {"rivals": found, "prices": thought}, page(found, thought))
     drawn(found, given.to / "universal.png")

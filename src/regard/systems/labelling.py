@@ -23,6 +23,7 @@ ProblemName = Literal[
     "reverse",
     "sum",
     "parity",
+    "switch",
     "max",
     "total",
     "different",

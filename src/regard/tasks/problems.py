@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from regard.tasks.labels import LabelProblem
 from regard.tasks.odd_pictures import Drawings, OddPicture
-from regard.tasks.rows import Again, Mirror, Parity, Sum
+from regard.tasks.rows import Again, Mirror, Parity, Sum, Switch
 from regard.tasks.sentences import Referent
 from regard.tasks.sets import Digits, OddOneOut, different, largest, total
 from regard.tasks.stories import Story
@@ -15,6 +15,7 @@ LABELS: dict[str, LabelProblem] = {
     "reverse": Again(backwards=True),
     "sum": Sum(),
     "parity": Parity(),
+    "switch": Switch(),
     "max": Digits(largest),
     "total": Digits(total),
     "different": Digits(different),

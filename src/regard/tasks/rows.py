@@ -1,4 +1,4 @@
-"""Rows of digits with an exact rule: reverse, copy, add, parity. NumPy only."""
+"""Rows of digits with an exact rule: reverse, copy, add, parity, switches. NumPy only."""
 
 from __future__ import annotations
 
@@ -119,3 +119,27 @@ class Parity(LabelProblem):
 
     def told(self, items: np.ndarray) -> Sequence[str]:
         return ["".join("-.+"[int(bit) + 1] for bit in items[0])]
+
+
+@dataclass(frozen=True)
+class Switch(LabelProblem):
+    """A row of lamps, each with a switch that turns this lamp and all that follow: which of them are lit in the end?
+
+    A mark stands before the first. It is the parity of all bits so far, at each place: what an LSTM carries along and
+    layers of a fixed number have to find out at once (Hahn 2020). How hard a place is, is how far it stands from the
+    mark.
+    """
+
+    words = 4
+    classes = 2
+    hardness = "carried"
+
+    def draw(self, rng: np.random.Generator, count: int, size: int) -> Drawn:
+        turned = rng.integers(0, 2, (count, size))
+        lit = turned.cumsum(1) % 2
+        mark = np.full((count, 1), self.words - 1)
+        items = np.concatenate((mark, turned + 1), 1)[..., None]
+        return Drawn(items, everywhere(count, range(1, size + 1)), lit, np.tile(np.arange(1, size + 1), (count, 1)))
+
+    def told(self, items: np.ndarray) -> Sequence[str]:
+        return [{1: "0", 2: "1"}.get(word, "|") for word in items[:, 0].tolist()]
