@@ -193,7 +193,7 @@ def drawn(found: Mapping[str, Mapping[str, Any]], file: Path) -> None:
         axes.set(title=TITLES[problem], xlabel="length", ylabel="right, %", ylim=(0, 102))
         axes.axvline(LONGEST, color="#cccccc", linewidth=1, zorder=0)
         words = {"fontsize": 8, "color": "#888888", "xytext": (4, 0), "textcoords": "offset points"}
-        axes.annotate("longest in training", (LONGEST, 3), **words)
+        axes.annotate("longest in training", (LONGEST, 24), **words)
         axes.legend(frameon=False, fontsize=8, loc="lower left")
         plain(axes)
     figure.savefig(file, dpi=130)
