@@ -23,6 +23,7 @@ from regard.models.recurrent import Recurrent
 from regard.models.seq2seq import Seq2Seq
 from regard.models.settings import TransformerModel
 from regard.search.settings import Search
+from regard.tasks.parallel_text import TextSource
 from regard.tasks.sequences import Batch as Pairs
 from regard.tasks.settings import TextData
 from regard.tasks.translation import Translation
@@ -47,7 +48,8 @@ def build(size: Size) -> Peer[Pairs]:
     torch.manual_seed(1)
     settings = Train(rate=1e-4, schedule="constant", warmup=0, clip=0, smoothing=SMOOTHING, optimiser="adamw")
     model = _recurrent(size) if isinstance(size, RecurrentSize) else _transformer(size)
-    task = Given(TextData(), TransformerModel(), Search(), 4096, settings.smoothing, settings.seed)
+    text = TextSource(TextData(), settings.seed, 1, lambda line: None)
+    task = Given(text, TransformerModel(), Search(), 4096, settings.smoothing)
     rules = {"model": optimiser(list(model.parameters()), settings)}
     fits = {
         name: Fit(task, model, rules, settings, Progress(), Precision(name, "told").context)
