@@ -29,7 +29,7 @@ from regard.tasks.settings import TextData
 from regard.tasks.translation import Translation
 from regard.train.fit import Fit
 from regard.train.optimise import optimiser
-from regard.train.precision import Precision, choose
+from regard.train.precision import WIDE, Precision, choose
 from regard.train.progress import Progress
 from regard.train.settings import Train
 
@@ -61,8 +61,9 @@ def build(size: Size) -> Peer[Pairs]:
         assert update.skipped is None, update.skipped
         return torch.tensor(update.figures["smoothed"] / update.units)
 
-    width = size.writer if isinstance(size, RecurrentSize) else size.width
-    return Peer(model.train(), _prepare, step, choose(settings.precision, width).name)
+    recurrent = isinstance(size, RecurrentSize)
+    width, wide = (size.writer, WIDE) if recurrent else (size.width, TransformerModel.wide)
+    return Peer(model.train(), _prepare, step, choose(settings.precision, width, wide=wide).name)
 
 
 def _prepare(batch: Batch) -> Pairs:

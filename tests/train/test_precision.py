@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from regard.recipe import load
 from regard.train import precision
 from regard.train.precision import SAFE, Precision, choose
 
@@ -118,3 +119,11 @@ def test_an_accelerator_that_is_not_there_is_said(
     with pytest.raises(ValueError, match=r"no accelerator .* use --train.device cpu"):
         choose("auto", 512, "cuda")
     assert choose("auto", 16).device == "cpu"
+
+
+def test_a_transformer_is_wide_at_128(machine: dict[str, object]) -> None:
+    """Attention of short rows is two products while it learns, and those win at half the width of recurrent ones."""
+    tiny, rnn = load("transformer-tiny"), load("rnnsearch")
+    assert (tiny.width, tiny.wide, rnn.wide) == (128, 128, 256)
+    assert choose("auto", tiny.width, wide=tiny.wide).name == "bfloat16"
+    assert choose("auto", 127, wide=tiny.wide).why == "the model is narrower than 128"

@@ -23,6 +23,7 @@ from regard.attend.memory import Memory, joint_table
 from regard.attend.scope import Scope, causal
 from regard.attend.score import DotScore, Kernel, Past, TanhScore, same_width
 from regard.attend.select import Softmax
+from regard.attend.short import is_short, softmax_read
 from regard.attend.tables import products, read_by
 
 if TYPE_CHECKING:
@@ -80,6 +81,11 @@ def sdpa(attention: Attention, query: Query, memory: Memory, at: int, past: Past
     if _products_are_faster(attention, query, memory):
         limit = _triangle(query) if triangle else joint_table(scopes, query, memory, at)
         return two_products(asked, memory, score.scale(keys.shape[-1]), limit)
+    if attention.bias is None and is_short(asked, memory):
+        allowed = joint_table(scopes, query, memory, at)
+        context = softmax_read(asked, memory, score.scale(keys.shape[-1]), allowed)
+        if context is not None:
+            return context
     width, out = keys.shape[-1], values.shape[-1]
     if width != out:  # the fused kernel wants one width, and zeros change no product
         asked, keys = F.pad(asked, (0, max(0, out - width))), F.pad(keys, (0, max(0, out - width)))

@@ -63,7 +63,7 @@ def train(recipe: Recipe, run: Path, fresh: bool = False, older: Older | None = 
     with Stop() as stop, (TrainingScreen if named.first else Quiet)(recipe.train, recipe.unit) as screen:
         try:
             with stop.interruptible():
-                precision = choose(recipe.train.precision, recipe.width, recipe.train.device)
+                precision = choose(recipe.train.precision, recipe.width, recipe.train.device, recipe.wide)
             with named.joined(stop, recipe.train.wait, precision.device) as ranks, _held(run, ranks):
                 if fresh and ranks.first and not ranks.again:
                     _clear(run)

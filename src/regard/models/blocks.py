@@ -114,7 +114,7 @@ class PreNorm(nn.Module):
 
     def forward(self, x: Rows, change: Callable[[Rows], Rows]) -> Rows:
         """`x` with this change."""
-        return self.add(x, change(self.norm(x)))  # type: ignore[no-any-return]
+        return self.add(x, change(for_products(self.norm(x))))  # type: ignore[no-any-return]
 
 
 class PostNorm(nn.Module):
@@ -126,7 +126,13 @@ class PostNorm(nn.Module):
 
     def forward(self, x: Rows, change: Callable[[Rows], Rows]) -> Rows:
         """`x` with this change."""
-        return self.norm(self.add(x, change(x)))  # type: ignore[no-any-return]
+        return self.norm(self.add(x, change(for_products(x))))  # type: ignore[no-any-return]
+
+
+def for_products(x: Tensor) -> Tensor:
+    """`x` in the precision of products: under autocast converted once, and not by each map that it goes through."""
+    kind = x.device.type
+    return x.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else x
 
 
 def linear(d_in: int, d_out: int) -> nn.Linear:

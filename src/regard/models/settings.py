@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -14,6 +14,8 @@ DEEPEST, WIDEST = 1_000, 65_536  # what a stranger's recipe may ask for; beyond 
 class TransformerModel(Section):
     """Vaswani et al. 2017, with the choices made since."""
 
+    wide: ClassVar[int] = 128
+    """From which width on bfloat16 pays: 1.6 times as fast as float32 (two cores of an AMD EPYC)."""
     kind: Literal["transformer"] = "transformer"
     encoder_layers: int = Field(4, ge=1, le=DEEPEST)
     """Layers of the encoder."""

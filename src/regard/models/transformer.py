@@ -30,6 +30,7 @@ from regard.models.blocks import (
     Sinusoids,
     Words,
     embedding,
+    for_products,
     output,
 )
 from regard.models.cache import Cache, Decoding, Said, Shared, Together, can_share
@@ -154,7 +155,7 @@ class Transformer(Seq2Seq):
         x = self.source(source)
         for layer in self.encoder:
             x = layer(x, scope)
-        x = self.encoder_norm(x)
+        x = for_products(self.encoder_norm(x))
         caches = tuple(Cache(None, sight.memory(x, scope=scope)) for sight in self.sights())
         return Decoding(caches, torch.arange(len(source), device=source.device))
 

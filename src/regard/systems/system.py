@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from pydantic import Field
 
 from regard.settings import Section
+from regard.train.precision import WIDE
 from regard.train.settings import Train
 
 if TYPE_CHECKING:
@@ -59,6 +60,11 @@ class Recipe(Section, ABC):
     def width(self) -> int:
         """How wide the model is, which decides whether bfloat16 pays."""
         return int(getattr(self.sections()["model"], "width", 0))
+
+    @property
+    def wide(self) -> int:
+        """How wide such a model has to be for that."""
+        return int(getattr(self.sections()["model"], "wide", WIDE))
 
     def languages(self) -> list[str]:
         """Codes of the languages it has to do with."""

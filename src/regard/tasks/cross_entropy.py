@@ -11,7 +11,7 @@ from torch.autograd.function import once_differentiable
 
 from regard.text.ids import PAD
 
-ROWS = 256  # states whose scores are formed at a time: they stay in the cache
+ROWS = 512  # states whose scores are formed at a time: they stay in the cache
 
 
 def cross_entropy(
@@ -24,16 +24,15 @@ def cross_entropy(
     """
     if not torch.is_grad_enabled():  # inside the function below one cannot tell
         states, weight = states.detach(), weight.detach()
-    if torch.is_autocast_enabled(states.device.type):
-        kind = torch.get_autocast_dtype(states.device.type)
-        states, weight = states.to(kind), weight.to(kind)
-    with torch.autocast(states.device.type, enabled=False):
-        loss, likelihood = _Chunked.apply(states, weight, words, smoothing)  # type: ignore[no-untyped-call]
+    place = states.device.type
+    kind = torch.get_autocast_dtype(place) if torch.is_autocast_enabled(place) else weight.dtype
+    with torch.autocast(place, enabled=False):
+        loss, likelihood = _Chunked.apply(states.to(kind), weight, words, smoothing)  # type: ignore[no-untyped-call]
     return loss, likelihood
 
 
 class _Chunked(torch.autograd.Function):
-    """Scores, softmax and both gradients, chunk by chunk.
+    """Scores, softmax and both gradients, chunk by chunk, in the states' precision; sums in the weight's.
 
     What smoothing adds is the same for every word but padding, so it needs no pass over the scores: Σ scores is
     states · Σ weight, and its gradient has rank one.
@@ -43,35 +42,37 @@ class _Chunked(torch.autograd.Function):
     def forward(ctx: Any, states: Tensor, weight: Tensor, words: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
         wanted = ctx.needs_input_grad[0] or ctx.needs_input_grad[1]
         spread = smoothing / (len(weight) - 1)
-        exact = torch.promote_types(states.dtype, torch.float32)  # what sums are kept in
-        others = weight.to(exact).sum(0) - weight[PAD].to(exact)
+        exact, table = weight.dtype, weight.to(states.dtype)
+        others = weight.sum(0) - weight[PAD]
         to_states = torch.empty_like(states) if wanted else None
-        to_weight = torch.zeros_like(weight, dtype=exact) if wanted else None
-        likelihood = states.new_zeros((), dtype=exact)
+        to_weight = torch.zeros_like(weight) if wanted else None
+        likelihood = weight.new_zeros(())
         chosen = likelihood.clone()
+        room = states.new_empty(min(ROWS, len(states)), len(weight))  # one for all chunks: new memory costs more
+        each = torch.arange(len(room), device=states.device)
+        part = torch.empty_like(table) if wanted and table is not weight else None
         for first in range(0, len(states), ROWS):
             rows, right = states[first : first + ROWS], words[first : first + ROWS, None]
-            scores = rows @ weight.t()  # n v
+            scores = torch.mm(rows, table.t(), out=room[: len(rows)])  # n v
             right_scores = scores.gather(1, right).to(exact)
-            weights = torch.softmax(scores, 1, dtype=exact)
-            right_weights = weights.gather(1, right)
+            weights = torch.softmax(scores, 1, out=scores)
+            right_weights = weights.gather(1, right).to(exact)
             log_sum = right_scores - right_weights.log()
             if not bool((right_weights >= torch.finfo(exact).tiny).all()):  # too small for its logarithm to be exact
-                log_sum = scores.to(exact).logsumexp(1, keepdim=True)
+                log_sum = (rows @ table.t()).to(exact).logsumexp(1, keepdim=True)
             likelihood += (log_sum - right_scores).sum()
             chosen += (log_sum - (1 - smoothing) * right_scores).sum()
             if to_states is not None and to_weight is not None:
-                weights.scatter_add_(1, right, torch.full_like(right_scores, smoothing - 1))
-                weights = weights.to(states.dtype)
-                torch.mm(weights, weight, out=to_states[first : first + ROWS])
-                _add_product(to_weight, weights, rows)
+                weights[each[: len(rows)], right[:, 0]] = (right_weights[:, 0] - (1 - smoothing)).to(weights.dtype)
+                torch.mm(weights, table, out=to_states[first : first + ROWS])
+                _add_product(to_weight, weights, rows, part)
         all_states = states.to(exact).sum(0)
         loss = chosen - spread * (all_states @ others)
         if to_states is not None and to_weight is not None:
             to_states -= (spread * others).to(to_states.dtype)
             to_weight -= spread * all_states
             to_weight[PAD] += spread * all_states
-            ctx.save_for_backward(to_states, to_weight.to(weight.dtype))
+            ctx.save_for_backward(to_states, to_weight)
         ctx.mark_non_differentiable(likelihood)
         return loss, likelihood
 
@@ -82,8 +83,9 @@ class _Chunked(torch.autograd.Function):
         return to_states * grad.to(to_states.dtype), to_weight * grad.to(to_weight.dtype), None, None
 
 
-def _add_product(total: Tensor, weights: Tensor, rows: Tensor) -> None:
-    if total.dtype == weights.dtype:
+def _add_product(total: Tensor, weights: Tensor, rows: Tensor, part: Tensor | None) -> None:
+    """`part` is room for a product in a lower precision than the total's."""
+    if part is None:
         total.addmm_(weights.t(), rows)
     else:
-        total += weights.t() @ rows
+        total += torch.mm(weights.t(), rows, out=part)

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-WIDE = 256  # narrower models lose more in conversions than they win in products
+WIDE = 256  # narrower models lose more in conversions than they win in products, unless their settings know better
 SAFE = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16"}  # for machines that announce matrix units and then refuse them
 PROBE = "import torch; x = torch.randn(64, 512).bfloat16(); torch.nn.functional.linear(x, x).sum().item()"
 
@@ -33,8 +33,8 @@ class Precision:
         return torch.autocast(self.device, torch.bfloat16)
 
 
-def choose(asked: str, width: int, device: str = "auto") -> Precision:
-    """An accelerator if there is one; bfloat16 where products are native in it and the model is wide enough.
+def choose(asked: str, width: int, device: str = "auto", wide: int = WIDE) -> Precision:
+    """An accelerator if there is one; bfloat16 where products are native in it and the model is `wide` at least.
 
     Call this before torch is imported in the process: where only a limited set of a processor's instructions works,
     the limit is set in the environment.
@@ -46,8 +46,8 @@ def choose(asked: str, width: int, device: str = "auto") -> Precision:
     if asked == "float32":
         return Precision("float32", "asked for")
     if asked == "auto":
-        if width < WIDE:
-            return Precision("float32", f"the model is narrower than {WIDE}")
+        if width < wide:
+            return Precision("float32", f"the model is narrower than {wide}")
         if not _announced():
             return Precision("float32", "this processor has no bfloat16 instructions")
     if _works({}):
