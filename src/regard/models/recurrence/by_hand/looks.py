@@ -105,7 +105,12 @@ class DotByHand(LookByHand):
 
 
 class TanhByHand(LookByHand):
-    """Scores v·tanh(W q + c + k); the hidden layer is made again in the backward pass, and never kept."""
+    """Scores v·tanh(a + k), a = W q + c; the hidden layer is made again in the backward pass, and never kept.
+
+    tanh x = 1 - 2 r with r = 1 / (1 + e^2x), and e^2(a + k) is a product of two powers, each made once: what is left
+    for every pair is a multiplication and a division. A summand beyond ±20 counts as ±20, so that no power overflows;
+    tanh is 1 long before, and only two such summands that cancel each other would tell the difference.
+    """
 
     def __init__(
         self,
@@ -121,43 +126,51 @@ class TanhByHand(LookByHand):
         super().__init__(visible, keys, values, steps)
         self.weight, self.strength = weight.to(precision), strength
         batch, count, width = self.keys.shape
-        self.asked = bias.expand(len(self.weights), batch, -1).clone()
+        self.asked = bias.expand(len(self.weights), batch, -1).clone()  # a, then its power
+        self.powers, self.one = _power(self.keys), strength.new_ones(())
         self.chunk = max(1, ROOM // (count * width))
         self.room = self.keys.new_empty(min(batch, self.chunk), count, width)
 
     def score(self, t: int, query: Rows) -> Float[Tensor, "b k"]:
         asked, scores = add_product(self.asked[t], query, self.weight.t()), self.keys.new_empty(self.keys.shape[:2])
+        asked.copy_(_power(asked))
         for first in range(0, len(asked), self.chunk):
             rows = slice(first, first + self.chunk)
-            hidden = self._hidden(asked, rows)
-            torch.mv(hidden.flatten(0, 1), self.strength, out=scores[rows].view(-1))
-        return scores
+            torch.mv(self._rests(asked, rows).flatten(0, 1), self.strength, out=scores[rows].view(-1))
+        return scores.mul_(-2).add_(self.strength.sum())
 
-    def _hidden(self, asked: Rows, rows: slice) -> Tensor:
-        keys = self.keys[rows]
-        return torch.add(keys, asked[rows].unsqueeze(1), out=self.room[: len(keys)]).tanh_()
+    def _rests(self, asked: Rows, rows: slice) -> Tensor:
+        """r for some rows: half of what tanh lacks of 1."""
+        powers = self.powers[rows]
+        return torch.addcmul(self.one, powers, asked[rows].unsqueeze(1), out=self.room[: len(powers)]).reciprocal_()
 
     def begin(self) -> None:
         super().begin()
         self.to_asked, self.to_key = torch.empty_like(self.asked), torch.zeros_like(self.keys)
-        self.to_strength = torch.zeros_like(self.strength)
-        self.through = (self.strength.unsqueeze(1) * self.weight).to(self.weight.dtype)
+        self.to_strength, self.slope = torch.zeros_like(self.strength), 4 * self.strength  # tanh' = 4 (r - r²)
+        self.through = (self.slope.unsqueeze(1) * self.weight).to(self.weight.dtype)
 
     def unscore(self, t: int, grad: Float[Tensor, "b k"]) -> Rows:
-        asked, to_asked, one = self.asked[t], self.to_asked[t], self.strength.new_ones(())
+        asked, to_asked = self.asked[t], self.to_asked[t]
+        self.to_strength += grad.sum()
         for first in range(0, len(asked), self.chunk):
             rows = slice(first, first + self.chunk)
-            hidden, arriving = self._hidden(asked, rows), grad[rows]
-            self.to_strength.addmv_(hidden.flatten(0, 1).t(), arriving.reshape(-1))
-            torch.addcmul(one, hidden, hidden, value=-1, out=hidden)  # the slope, without the strength until the end
-            torch.bmm(arriving.unsqueeze(1), hidden, out=to_asked[rows].unsqueeze(1))
-            self.to_key[rows].addcmul_(hidden, arriving.unsqueeze(2))
+            rests, arriving = self._rests(asked, rows), grad[rows]
+            self.to_strength.addmv_(rests.flatten(0, 1).t(), arriving.reshape(-1), alpha=-2)
+            torch.addcmul(rests, rests, rests, value=-1, out=rests)  # without `slope` until the end
+            torch.bmm(arriving.unsqueeze(1), rests, out=to_asked[rows].unsqueeze(1))
+            self.to_key[rows].addcmul_(rests, arriving.unsqueeze(2))
         return product(to_asked.unsqueeze(0), self.through).squeeze(0)
 
     def to_keys(self) -> Tensor:
-        return self.to_key.mul_(self.strength)
+        return self.to_key.mul_(self.slope)
 
     def to_learned(self, queries: Steps) -> tuple[Tensor, ...]:
         """The gradients of W, c and v."""
-        self.to_asked *= self.strength
+        self.to_asked *= self.slope
         return outer(self.to_asked, queries.to(self.weight.dtype)), self.to_asked.sum((0, 1)), self.to_strength
+
+
+def _power(x: Tensor) -> Tensor:
+    """e^2x, as far as that goes."""
+    return x.clamp(-20, 20).mul_(2).exp_()
