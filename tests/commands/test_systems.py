@@ -35,6 +35,10 @@ SMALL = {
         *("--images.convolutions", "2", "--images.filters", "8", "--images.width", "8", "--model.width", "4"),
     ],
     "bandit": ["--data.rows", "8", "--data.held-out-rows", "50", "--data.pulls", "4", "--model.width", "4"],
+    "crops-made-up": [
+        *("--data.dates", "8", "--data.rows", "8", "--data.held-out-rows", "20", "--model.width", "8"),
+        *("--model.feedforward", "8", "--model.heads", "2"),
+    ],
     "stories": [
         *("--model.width", "16", "--model.feedforward", "16", "--model.most", "3", "--data.rows", "4"),
         *("--data.held-out-rows", "10"),

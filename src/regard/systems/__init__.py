@@ -21,6 +21,7 @@ SYSTEMS: dict[str, str | type[Recipe]] = {
     "few-shot": "few_shot:FewShotRecipe",
     "bandit": "bandit:BanditRecipe",
     "labelling": "labelling:LabelRecipe",
+    "crops": "crops:CropRecipe",
 }
 """The name of a task in a recipe, and where its settings are: a file here, or a class of somebody's own."""
 
