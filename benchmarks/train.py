@@ -72,22 +72,34 @@ def _row(course: Course, one: Contestant, work: float) -> Row:
 
 
 def against_best(course: Course) -> Row | None:
-    """Ours over the fastest peer of every round, whoever that is then: the hardest way to count."""
+    """Ours over the fastest peer of every round, whoever that is then: as peers are, and given bfloat16 too."""
     by_hand = [one for one in course.standings if one.name == BY_HAND.get(course.model)]
-    peers = [one for one in course.standings if one.name != OURS and one not in by_hand]
-    if course.ours is None or not peers:
+    peers = [one for one in course.contestants if one.name != OURS and one.name != BY_HAND.get(course.model)]
+    plain = [one for one in peers if one.precision == "float32"]
+    if course.ours is None or not plain:
         return None
-    fastest = [min(each) for each in zip(*(one.seconds for one in peers), strict=True)]
-    found = ratio(fastest, course.ours.seconds)
-    goal = GOALS[course.model]
-    what: Row = {"model": course.model, "the fastest peer": peers[0].name, "its precision": peers[0].precision}
-    beside = [ratio(one.seconds, course.ours.seconds)["ratio"] for one in by_hand]
-    more = {
-        "goal": f"≥ {goal}",
-        "reached": found["ratio"] >= goal,
+    ours, goal = course.ours.seconds, GOALS[course.model]
+    found, hardest = ratio(_fastest(plain), ours), ratio(_fastest(peers), ours)
+    beside = [ratio(one.seconds, ours)["ratio"] for one in by_hand]
+    best, given = (min(some, key=lambda one: statistics.median(one.seconds)) for some in (plain, peers))
+    first: Row = {"model": course.model, "the fastest peer as it is": best.name}
+    second: Row = {
+        "the fastest given bfloat16": f"{given.name} ({given.precision})",
+        "over it": f"{hardest['ratio']:.2f} ({hardest['low']:.2f}-{hardest['high']:.2f})",
+        "over it at the peak of products": _bound(course, given),
         "over a loop by hand": beside[0] if beside else "",
     }
-    return what | found | more
+    return first | found | {"goal": f"≥ {goal}", "reached": found["ratio"] >= goal} | second
+
+
+def _fastest(peers: Sequence[Contestant]) -> list[float]:
+    return [min(each) for each in zip(*(one.seconds for one in peers), strict=True)]
+
+
+def _bound(course: Course, peer: Contestant) -> float:
+    """How many times as fast as a peer a trainer would be that did nothing but products, at the machine's peak."""
+    work = sum(operations(MODELS[course.model], batch) for batch in course.batches.lengths)
+    return statistics.median(peer.seconds) * course.peaks[peer.precision] * 1e9 / work
 
 
 def section(course: Course) -> Section:
@@ -134,8 +146,11 @@ SAYS = (
     "is our speed over theirs, the median over rounds, with the least and the most in brackets."
 )
 BEST = (
-    "In every round ours against whichever peer was the fastest in that round. torch has no recurrent translator: "
-    "what takes part under its name there is a loop written by hand for this benchmark, told apart from the libraries."
+    "In every round ours against whichever peer was the fastest in that round. *As it is*: no peer leaves float32 by "
+    "itself on a processor; the goals were set so. *Given bfloat16*: with autocast put around its model and loss by "
+    "this benchmark, and told in the faster precision; *at the peak of products* is what nothing but products, at "
+    "the best speed seen in these rounds, would be over that. torch has no recurrent translator: what takes part "
+    "under its name there is a loop written by hand for this benchmark, told apart from libraries."
 )
 
 

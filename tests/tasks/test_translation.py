@@ -78,6 +78,25 @@ def test_a_batch_has_start_before_and_end_after(task: Translation) -> None:
     assert task.units(which) == int((batch.after != 0).sum())
 
 
+def test_broken_pieces_say_the_same_otherwise_at_every_step(data: TextData, folder: Path) -> None:
+    plain = translation("rnn", data, folder)
+    task = translation("rnn", data.model_copy(update={"broken": 0.5}), folder)
+    which = np.arange(20)
+
+    def loaded(task: Translation, seed: int) -> tuple[list[str], torch.Tensor]:
+        torch.manual_seed(seed)  # as the loop does for each batch of a step
+        batch = task.load(which)
+        return task.text.source.decode(batch.source.tolist()) + task.text.target.decode(
+            batch.after.tolist()
+        ), batch.after
+
+    said, pieces = loaded(task, 1)
+    assert said == loaded(plain, 1)[0]
+    assert torch.equal(pieces, loaded(task, 1)[1])
+    assert not torch.equal(pieces, loaded(task, 2)[1])
+    assert int((pieces != 0).sum()) > task.units(which) == plain.units(which)
+
+
 def test_the_loss_is_the_plain_one_summed_over_words(task: Translation) -> None:
     """And a pair's part is the same alone as beside longer ones."""
     model, which = model_of(task), np.arange(12)

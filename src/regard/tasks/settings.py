@@ -56,6 +56,8 @@ class TextData(Data):
     """The same of the target, where it is another; then `joint` is false."""
     joint: bool = True
     """One vocabulary for both sides."""
+    broken: float = Field(0.0, ge=0, lt=1)
+    """Chance of a piece to be broken in two while training, so that words are seen in several spellings."""
     longest: int = Field(256, ge=1, le=1_000_000)
     """Pairs with a side of more pieces are left out, and counted."""
     ratio: float = Field(9.0, gt=1)

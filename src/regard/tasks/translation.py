@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import cast
 
 import numpy as np
+import torch
 from torch import nn
 
 from regard.models.build import build_model
@@ -20,6 +22,7 @@ from regard.tasks.parallel_text import Pair, ParallelText, TextSource, line_of
 from regard.tasks.sequences import Batch, batch_of, sequence_loss
 from regard.tasks.task import Loss, Task
 from regard.text.batch import plan
+from regard.text.broken import Breaking
 from regard.text.ids import PAD
 
 SAMPLES = 8  # sentences shown beside their reference
@@ -57,10 +60,22 @@ class Translation(Task):
         return plan(corpus.source_lengths, corpus.target_lengths, self.batch_tokens, self.origin.seed, epoch)
 
     def load(self, which: np.ndarray) -> Batch:
-        corpus = self.text.train
-        return batch_of(corpus.rows("source", which), corpus.rows("target", which), self.device)
+        source, target = (self.text.train.rows(side, which) for side in ("source", "target"))
+        if self.breaking is not None:
+            rng = np.random.default_rng(int(torch.randint(0, 2**62, ())))  # torch is seeded for each batch of a step
+            source, target = (broken(rows, rng) for broken, rows in zip(self.breaking, (source, target), strict=True))
+        return batch_of(source, target, self.device)
+
+    @cached_property
+    def breaking(self) -> tuple[Breaking, Breaking] | None:
+        """What breaks pieces of either side, where it is wanted."""
+        chance = self.origin.data.broken
+        if chance == 0:
+            return None
+        return Breaking(self.text.source, chance), Breaking(self.text.target, chance)
 
     def units(self, which: np.ndarray) -> int:
+        """Pieces of the target, unbroken: a loss for each of them counts all that it was broken into."""
         return int(self.text.train.target_lengths[which].sum()) + len(which)
 
     def loss(self, model: nn.Module, batch: Batch, player: str) -> Loss:
