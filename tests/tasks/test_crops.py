@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from matplotlib.figure import Figure
 
 from regard.models.crop_settings import CropModel
+from regard.show.seasons import mapped
 from regard.tasks.crop_settings import CropData
 from regard.tasks.crops import CropMapping, kappa
 from regard.tasks.drawn import Some
@@ -89,4 +91,10 @@ def test_it_learns_and_beats_chance_by_far() -> None:
         found = mapping.final(model)["test"]
     assert found["right"] > 0.8
     assert found["kappa"] > 0.7
+    figure = Figure()
+    with torch.no_grad():
+        mapped(figure, mapping, model)
+    panels = [axes for axes in figure.axes if axes.get_visible()]
+    assert sum(len(axes.patches) for axes in panels) == 3 * 12  # a bar for each date of each crop's field
+    assert sum(len(axes.lines) for axes in panels) == 3
     assert mapping.looks(model, mapping.unseen.some(np.arange(2))).shape == (2, 2, 12, 12)

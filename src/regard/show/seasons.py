@@ -26,11 +26,10 @@ def mapped(figure: Any, task: CropMapping, model: nn.Module) -> None:
     fields = chosen(task)
     said, weights = task.said(model, fields), task.looks(model, fields).mean((1, 2)).numpy()
     figure.set_size_inches(11, 2.4 * -(-len(fields) // 3))
-    panels = figure.subplots(-(-len(fields) // 3), 3, sharex=True, squeeze=False).flat
-    for panel in panels:
+    panels = figure.subplots(-(-len(fields) // 3), 3, sharex=True, squeeze=False).flatten()
+    for panel in panels[len(fields) :]:
         panel.set_visible(False)
     for panel, series, right, told, looked in zip(panels, fields.series, fields.crops, said, weights, strict=False):
-        panel.set_visible(True)
         dates = np.arange(1, len(series) + 1)
         panel.bar(dates, looked, color="tab:orange", alpha=0.5, width=1)
         panel.set_yticks([])
