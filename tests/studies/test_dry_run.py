@@ -18,7 +18,7 @@ from regard.train.optimise import optimiser
 from regard.train.settings import Train
 
 WIDTH, INNER, WORDS, LAYERS = 32, 64, 400, 1
-ROWS, LENGTH = 20, 30  # the loss takes more than two chunks
+ROWS, LENGTH = 40, 30  # the loss takes more than two chunks
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +94,7 @@ def test_every_place_of_dropout_is_found() -> None:
 def test_a_forward_pass_is_a_straight_line_in_tokens() -> None:
     with without_contents():
         run = DryRun(model(), Train(), half=True)
-        few, some, many = (run.forward(rows, LENGTH) for rows in (26, 52, 130))
+        few, some, many = (run.forward(rows, LENGTH) for rows in (52, 104, 260))
     for name in ("kept", "peak"):
         low, middle, high = (getattr(one, name) for one in (few, some, many))
         assert high == pytest.approx(middle + 3 * (middle - low), rel=1e-3)

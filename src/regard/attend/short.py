@@ -7,6 +7,9 @@ which two products keep for the gradient, are then not in the cache any more.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -22,16 +25,31 @@ Query = Float[Tensor, "b h q d"]
 Context = Float[Tensor, "b h q v"]
 
 
+_wanted = ContextVar("short", default=True)
+
+
+@contextmanager
+def by_the_fused_kernel() -> Iterator[None]:
+    """Within it short rows are read as an accelerator reads them: for counting what that would cost."""
+    before = _wanted.set(False)
+    try:
+        yield
+    finally:
+        _wanted.reset(before)
+
+
 def is_short(asked: Query, memory: Memory) -> bool:
     """Whether these rows are to be read by `softmax_read`."""
     keys, values = memory.keys, memory.values
     return (
-        torch.is_grad_enabled()
+        _wanted.get()
+        and torch.is_grad_enabled()
         and (asked.requires_grad or keys.requires_grad or values.requires_grad)
         and max(asked.shape[2], keys.shape[2]) <= KEYS.get(asked.dtype, 0)
         and asked.dtype == keys.dtype == values.dtype
         and asked.shape[1] == keys.shape[1]  # a head each
         and asked.is_cpu
+        and type(asked) is Tensor
         and not torch.compiler.is_compiling()
         and torch._C._functorch.maybe_current_level() is None
     )

@@ -20,6 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
+from regard.attend.short import by_the_fused_kernel
 from regard.models.dropout import Dropout, ResidualDropout
 from regard.models.seq2seq import Seq2Seq
 from regard.tasks.sequences import Batch, sequence_loss
@@ -124,7 +125,7 @@ class DryRun:
         own = {parameter.untyped_storage()._cdata for parameter in self.model.parameters()}
         self.ledger.peak, self.masks = self.ledger.now, 0
         products = torch.autocast("cpu", torch.bfloat16) if self.half else nullcontext()
-        with self.ledger, saved_tensors_hooks(keep, lambda tensor: tensor), products:
+        with self.ledger, saved_tensors_hooks(keep, lambda tensor: tensor), products, by_the_fused_kernel():
             loss = sequence_loss(self.model, batch, self.settings.smoothing).total
         total = sum(size for storage, size in kept.items() if storage not in own)
         return Forward(total + self.masks, self.ledger.peak + self.masks), loss
