@@ -1,6 +1,6 @@
 """Short rows while learning, on a processor: two products and their gradients, in place of the fused kernel.
 
-A sentence has some dozens of words. There torch's fused kernel with its gradient needs 1.2 to 2 times as long as two
+A sentence has some dozens of words. There torch's fused kernel with its gradient needs 1.1 to 2 times as long as two
 products, and in bfloat16 up to ten times (two cores, heads 32 and 64 wide). With more keys it catches up: weights,
 which two products keep for the gradient, are then not in the cache any more.
 """
