@@ -146,3 +146,19 @@ def test_errors_and_exit_codes(error, code, monkeypatch, capsys):
     monkeypatch.setattr("regard.commands.demo.demo", demo)
     assert main(["demo"]) == code
     assert capsys.readouterr().err == ("regard: x\n" if code == 2 else "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes break otherwise there")
+def test_a_reader_who_has_read_enough_is_no_error():
+    ends, starts = os.pipe()
+    os.close(ends)  # nobody reads, as after `| head`
+    told = subprocess.run(
+        [sys.executable, "-m", "regard", "--help"],
+        stdout=starts,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    os.close(starts)
+    assert (told.returncode, told.stderr) == (141, "")

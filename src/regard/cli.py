@@ -7,6 +7,7 @@ answers at once.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -116,6 +117,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     try:
         return COMMANDS.run("regard", given)
+    except BrokenPipeError:
+        return _left_alone()
     except (ValueError, OSError) as error:
         if debug:
             raise
@@ -123,6 +126,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+
+
+def _left_alone() -> int:
+    """Whoever read the output has read enough, as `| head` does: no error, and nothing more to say."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still to be flushed has no reader
+    return 128 + 13  # as a shell tells the signal that ends other programs then
 
 
 def _imported(where: str) -> Callable[..., Any]:
