@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -24,6 +25,18 @@ from regard.train.optimise import optimiser
 from regard.train.progress import Progress
 
 WORDS = 30
+
+
+class Numbered:
+    """Pieces: signs, letters, and what two letters merge to, which `data.broken` undoes."""
+
+    def __len__(self) -> int:
+        return WORDS
+
+    def words(self, ids: Iterable[int]) -> list[str]:
+        spelt = ["<pad>", "<unk>", "<s>", "</s>", *"abcdefghij"]
+        spelt += [first + second for first in "abcd" for second in "efgh"]
+        return [spelt[number] for number in ids]
 
 
 class Pairs:
@@ -55,7 +68,7 @@ def task_of(recipe: Recipe) -> Task:
     """The task, with a little text where it wants some; what else files would tell is generated."""
     task = (recipe if isinstance(recipe, TranslationRecipe) else without_data(recipe)).make(Here())
     if isinstance(task, Translation):
-        task.text = cast(Any, SimpleNamespace(source=range(WORDS), target=range(WORDS), train=Pairs(), where="here"))
+        task.text = cast(Any, SimpleNamespace(source=Numbered(), target=Numbered(), train=Pairs(), where="here"))
     if isinstance(task, CopyingTask) and isinstance(task.origin, Filed):
         task.origin.words, article = Words(["a", "b"]), Article(("a", "x", "b"), (("x", "b"),))
         vars(task.origin)["_parts"] = ([article] * 4, [article])  # as if read from its file
