@@ -166,3 +166,14 @@ def test_texts_come_from_one_place(tmp_path, capsys):
     (tmp_path / "mine.toml").write_text('about = "Mine."\ntask = "copying"\n')
     assert main(["train", str(tmp_path / "mine.toml"), "--run", str(tmp_path / "x")]) == 2
     assert "--data.articles FILE or --data.generated news" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("error:Glyph")
+def test_letters_without_ink_are_drawn(tmp_path):
+    """A tab and a blank, which fonts have no picture for."""
+    file = tmp_path / "sounds.tsv"
+    file.write_text("".join(f"{word * 5}\tAH0 B EY1 {word.upper()}\n" for word in ("ab", "cd", "ef") * 40))
+    options = [f"--data.{name}={file}" for name in ("text", "valid-text", "test-text")]
+    options += ["--train.steps=1", "--train.threads=1", "--model.width=8", "--model.hidden=6"]
+    assert main(["train", "lstmn-dictionary", "--run", str(tmp_path / "run"), *options]) == 0
+    assert main(["show", str(tmp_path / "run"), "--png", str(tmp_path / "seen.png")]) == 0

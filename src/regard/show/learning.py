@@ -20,7 +20,8 @@ from regard.tasks.playing import Playing, told
 from regard.tasks.reading import Reading
 from regard.text.ids import END
 
-WORDS = 14  # of a sentence that is drawn
+WORDS, LETTERS = 14, 28  # of a sentence that is drawn, or of what is read letter by letter
+UNSEEN = {" ": "␣", "\t": "⇥"}  # letters that leave no ink, as they are drawn
 
 
 def read(figure: Any, task: Reading, model: nn.Module) -> None:
@@ -31,6 +32,7 @@ def read(figure: Any, task: Reading, model: nn.Module) -> None:
         return
     ids = sentence(task)
     words = [task.passages.vocabulary[number] for number in ids.tolist()]
+    words = [UNSEEN.get(word, word) for word in words]
     with watch(language) as seen:
         bits = -language(ids.unsqueeze(0))[0].log_softmax(-1) / np.log(2)
     surprise = bits[torch.arange(len(ids) - 1), ids[1:]].numpy()
@@ -56,8 +58,9 @@ def sentence(task: Reading) -> torch.Tensor:
         return torch.from_numpy(found.before[0])
     stream = found.before.reshape(-1)
     ends = np.flatnonzero(stream == END)
-    fits = [(a + 1, b) for a, b in pairwise(ends) if WORDS - 4 <= b - a - 1 <= WORDS]
-    first, after = fits[0] if fits else (0, WORDS)
+    long = LETTERS if task.data.unit == "characters" else WORDS
+    fits = [(a + 1, b) for a, b in pairwise(ends) if long - 4 <= b - a - 1 <= long]
+    first, after = fits[0] if fits else (0, long)
     return torch.from_numpy(np.concatenate(([END], stream[first:after])))
 
 
