@@ -138,7 +138,8 @@ def report(to: Path, about: Row, courses: Sequence[Course], absent: Sequence[str
 SAYS = (
     "Made by the command below; not edited by hand. One update is forward, loss with label smoothing 0.1, "
     "backward and a step of fused AdamW without clipping, dropout on; ours is the toolkit's own loop, which "
-    "also checks that gradients are finite. Batches are the same ids for all, sorted by length, at most "
+    "also checks that gradients are finite. Every turn begins with one untimed update. "
+    "Batches are the same ids for all, sorted by length, at most "
     f"{BUDGET} places of the longer side. Only real target tokens count, END among them. "
     "Every peer is given its own model and loss with its fastest settings, and drops what all drop: embeddings "
     "and what sub-layers add; the head of each script in benchmarks/peers says what that meant. Each runs in "

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,7 @@ class Worker:
 
     def close(self) -> None:
         if self._process.stdin is not None:
-            self._process.stdin.close()
+            with suppress(BrokenPipeError):  # of one that is gone already
+                self._process.stdin.close()
         self._process.wait()
         self._log.close()

@@ -44,6 +44,60 @@ def test_chunks_give_the_plain_loss_and_gradients(rows: int, smoothing: float) -
         assert float((ours - exact).detach().abs().max()) < 1e-9
 
 
+def pairs_that_agree(
+    states: Tensor, weight: Tensor, words: Tensor, smoothing: float, agreement: float
+) -> tuple[Tensor, Tensor]:
+    """The same with what two guesses of a word cost by differing, from its definition."""
+    smoothed, likelihood = plain(states, weight, words, smoothing)
+    p, q = torch.log_softmax(states @ weight.T, 1).view(-1, 2, len(weight)).unbind(1)
+    apart = F.kl_div(q, p, reduction="sum", log_target=True) + F.kl_div(p, q, reduction="sum", log_target=True)
+    return smoothed + agreement * apart / 2, likelihood
+
+
+@pytest.mark.parametrize("agreement", [0.5, 5.0])
+@pytest.mark.parametrize("rows", [2, 10, ROWS, ROWS + 2, 2 * ROWS + 76])
+def test_what_two_guesses_of_a_word_cost_by_differing(rows: int, agreement: float) -> None:
+    states, weight, words = example(rows)
+    words = words[: rows // 2].repeat_interleave(2)
+    found = []
+    for loss in (cross_entropy, pairs_that_agree):
+        smoothed, likelihood = loss(states, weight, words, 0.1, agreement)
+        found.append((smoothed, likelihood, *torch.autograd.grad(3 * smoothed, (states, weight))))
+    for ours, exact in zip(*found, strict=True):
+        assert float((ours - exact).detach().abs().max()) < 1e-8
+    with torch.no_grad():
+        assert float(cross_entropy(states, weight, words, 0.1, agreement)[0]) == pytest.approx(float(found[0][0]))
+
+
+def test_guesses_that_agree_cost_nothing_more() -> None:
+    states, weight, words = example(6)
+    states, words = states.detach().repeat_interleave(2, 0).requires_grad_(), words.repeat_interleave(2)
+    losses = [cross_entropy(states, weight, words, 0.1, much)[0] for much in (0.0, 5.0)]
+    assert losses[0].item() == losses[1].item()
+    one, other = (torch.autograd.grad(loss, states)[0] for loss in losses)
+    assert torch.allclose(one, other, atol=1e-12)
+
+
+def test_guesses_in_half_precision_agree_as_exactly_as_they_can() -> None:
+    states, weight, words = example(2 * ROWS + 6, dtype=torch.float32)
+    states = (0.5 * states).detach().requires_grad_()
+    words = words[: len(words) // 2].repeat_interleave(2)
+    with torch.autocast("cpu", torch.bfloat16):
+        smoothed, _ = cross_entropy(states, weight, words, 0.1, 5.0)
+    exact = pairs_that_agree(states, weight, words, 0.1, 5.0)[0]
+    assert smoothed.item() == pytest.approx(exact.item(), rel=1e-2)
+    ours, right = (torch.autograd.grad(x, (states, weight)) for x in (smoothed, exact))
+    for one, other in zip(ours, right, strict=True):
+        assert float((one - other).norm() / other.norm()) < 0.02
+
+
+def test_certain_guesses_that_differ_stay_finite() -> None:
+    states = torch.tensor([[1.0], [-1.0]], requires_grad=True)
+    weight = torch.tensor([[0.0], [400.0], [-400.0]], requires_grad=True)
+    smoothed, _ = cross_entropy(states, weight, torch.tensor([1, 1]), 0.1, 5.0)
+    assert all(bool(x.isfinite().all()) for x in (smoothed, *torch.autograd.grad(smoothed, (states, weight))))
+
+
 def test_without_smoothing_it_is_torchs() -> None:
     states, weight, words = example(300)
     smoothed, likelihood = cross_entropy(states, weight, words)

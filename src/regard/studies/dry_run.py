@@ -126,7 +126,7 @@ class DryRun:
         self.ledger.peak, self.masks = self.ledger.now, 0
         products = torch.autocast("cpu", torch.bfloat16) if self.half else nullcontext()
         with self.ledger, saved_tensors_hooks(keep, lambda tensor: tensor), products, by_the_fused_kernel():
-            loss = sequence_loss(self.model, batch, self.settings.smoothing).total
+            loss = sequence_loss(self.model, batch, self.settings.smoothing, self.settings.agreement).total
         total = sum(size for storage, size in kept.items() if storage not in own)
         return Forward(total + self.masks, self.ledger.peak + self.masks), loss
 

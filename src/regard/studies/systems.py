@@ -18,6 +18,8 @@ from regard.train.folder import read_manifest
 
 PAPERS: dict[str, dict[str, str]] = {
     "hull": {"n=5": "92.0 % exact, 99.6 % of the area (trained on 5 to 50)", "n=10": "87.0 %, 99.8 %"},
+    "hull-vinyals": {"given, n=5": "92.0 % exact, 99.6 % of the area (trained on 5 to 50)"},
+    "delaunay": {"n=5": "80.7 % exact, 93.0 % of the triangles", "n=10": "22.6 %, 81.3 % (trained on 10)"},
     "tour-5": {"n=5": "length 2.12; the optimum is 2.12", "n=10": "not of this model"},
     "tour-10": {
         "n=5": "2.12",
@@ -83,6 +85,7 @@ def _figure(known: Mapping[str, Scores], at: tuple[str, str, str]) -> float | No
 
 GOALS: dict[str, Sequence[Goal]] = {
     "hull": (Goal("n=5", "exact", "≥", 0.85), Goal("n=5", "area", "≥", 0.99)),
+    "hull-vinyals": (Goal("given, n=5", "exact", "≥", 0.85), Goal("given, n=5", "area", "≥", 0.99)),
     "sort": (Goal("n=10", "exact", "≥", 0.9),),
     "tour-5": (Goal("n=5", "length", "≤", 2.15),),
     "tour-10": (Goal("n=10", "length", "≤", 3.0),),

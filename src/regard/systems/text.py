@@ -34,8 +34,16 @@ class TextRecipe(Recipe):
 
         train = self.train
         origin = TextSource(self.data, train.seed, here.threads, here.say, here.older)
-        measure, smoothing = self.measure(), train.smoothing
-        return Translation(origin, self.model, self.search, train.batch_tokens, smoothing, here.device, measure)
+        return Translation(
+            origin,
+            self.model,
+            self.search,
+            train.batch_tokens,
+            train.smoothing,
+            here.device,
+            self.measure(),
+            train.agreement,
+        )
 
     @abstractmethod
     def measure(self) -> Measure:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -17,11 +19,13 @@ from regard.models.settings import PointerModel
 from regard.search.beam import search
 from regard.search.settings import Search
 from regard.tasks.drawn import HELD_OUT, Endless, Some
+from regard.tasks.given_points import Answered, Cities, given
 from regard.tasks.points import PROBLEMS, Answers, Points
 from regard.tasks.settings import PointData
 from regard.tasks.task import Loss
 from regard.text.batch import padded
 from regard.text.ids import END, START
+from regard.text.places import located
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,10 @@ class PointingTask(Endless):
         self.data, self.model, self.search = data, model, search
         self.problem = PROBLEMS[data.problem]
 
+    def prepare(self, folder: Path) -> None:
+        """Problems are drawn as they are needed; those of a file are read, so that a damaged one is found now."""
+        len(self.given)
+
     def build(self) -> Pointer:
         return build_pointer(self.model, self.problem.width, self.problem.order)
 
@@ -74,9 +82,25 @@ class PointingTask(Endless):
         return {name: float(np.nanmean([one[name] for one in found])) for name in found[0]}
 
     def final(self, model: nn.Module) -> dict[str, dict[str, float]]:
-        """Every size that is trained on and those of `data.tested`, by the whole search."""
+        """Every size that is trained on, those of `data.tested`, and problems of a file, by the whole search."""
+        pointer = cast(Pointer, model)
         sizes = sorted({*range(self.data.smallest, self.data.largest + 1), *self.data.tested})
-        return {f"n={n}": self.scores(cast(Pointer, model), n, self.data.held_out_rows, self.search) for n in sizes}
+        found = {f"n={n}": self.scores(pointer, n, self.data.held_out_rows, self.search) for n in sizes}
+        for some in self.given:
+            found |= self._answered(pointer, some) if isinstance(some, Answered) else self._travelled(pointer, some)
+        return found
+
+    @cached_property
+    def given(self) -> Sequence[Answered | Cities]:
+        """Problems of a file; if it cannot be one of this problem, that is said before anything is trained."""
+        if self.data.test_problems is None:
+            return []
+        file = located(self.data.test_problems)
+        found = given(file)
+        fits = self.data.problem == "tour" if isinstance(found[0], Cities) else self.problem.width == 2
+        if not fits:
+            raise ValueError(f"{file} has no problems of the kind data.problem = '{self.data.problem}'; leave it out")
+        return found
 
     def scores(self, model: Pointer, size: int, count: int, settings: Search) -> dict[str, float]:
         """How good answers to unseen problems are: the share that is exact, and the problem's own figures.
@@ -87,8 +111,20 @@ class PointingTask(Endless):
         solved = size <= self.problem.largest
         right = self.problem.solve(points) if solved else [np.zeros(0, int)] * count
         said = self.answers(model, points, settings)
-        exact = float(np.mean([list(a) == b for a, b in zip(right, said, strict=True)])) if solved else float("nan")
-        return {"exact": exact, **self._figures(points, said, right)}
+        return {"exact": _exact(right, said) if solved else float("nan"), **self._figures(points, said, right)}
+
+    def _answered(self, model: Pointer, some: Answered) -> dict[str, dict[str, float]]:
+        """How good answers are to problems of one size whose right answers came with them."""
+        said = self.answers(model, some.points, self.search)
+        figures = {"exact": _exact(some.right, said), **self._figures(some.points, said, some.right)}
+        return {f"given, n={some.points.shape[1]}": figures}
+
+    def _travelled(self, model: Pointer, cities: Cities) -> dict[str, dict[str, float]]:
+        """How long a round trip becomes, beside the best, and one from city to the nearest that is left."""
+        (way,) = self.answers(model, cities.within_a_square()[None], self.search)
+        length, best = cities.length(way), cities.best
+        over = {"over the best": length / best, "the nearest next, over the best": cities.by_the_nearest() / best}
+        return {cities.name: {"length": length, "best": best, **over}}
 
     def _figures(self, points: Points, said: Sequence[list[int]], right: Answers) -> dict[str, float]:
         """Means over the answers that can be measured at all, and the share of those that cannot."""
@@ -120,6 +156,11 @@ class PointingTask(Endless):
         return "".join(
             f"{' '.join(map(str, a))}\n  > {' '.join(map(str, b))}\n" for a, b in zip(right, said, strict=True)
         )
+
+
+def _exact(right: Answers, said: Sequence[list[int]]) -> float:
+    """The share of answers that are right."""
+    return float(np.mean([list(a) == b for a, b in zip(right, said, strict=True)]))
 
 
 def pointed(points: Points, answers: Answers) -> Pointed:

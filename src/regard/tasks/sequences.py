@@ -39,16 +39,31 @@ def batch_of(sources: Sequence[np.ndarray], targets: Sequence[np.ndarray], devic
     return Batch(*(tensor.to(device) for tensor in tensors))
 
 
-def sequence_loss(model: Seq2Seq, batch: Batch, smoothing: float) -> Loss:
-    """Summed over real words: the smoothed loss with its gradient, and the plain negative log-likelihood to log."""
+def sequence_loss(model: Seq2Seq, batch: Batch, smoothing: float, agreement: float = 0.0) -> Loss:
+    """Summed over real words: the smoothed loss with its gradient, and the plain negative log-likelihood to log.
+
+    With `agreement` each pair is read twice, other numbers dropped each time, and both guesses shall agree (R-Drop,
+    Liang et al. 2021); losses are the mean of both readings.
+    """
+    if agreement:
+        batch = _twice(batch)
     states = model.states(batch.source, batch.lengths, batch.before)
     words = batch.after.flatten()
     real = words.nonzero().squeeze(1)  # padding is 0
+    if agreement:
+        real = real.view(2, -1).t().flatten()  # both readings of a word side by side
     rows = states.flatten(0, 1)
-    if len(real) < len(words):
+    if agreement or len(real) < len(words):
         rows, words = rows.index_select(0, real), words[real]
     weight = model.output.weight
     if model.output.bias is not None:  # one more number for each word, by which a state's 1 is multiplied
         rows, weight = F.pad(rows, (0, 1), value=1.0), torch.cat((weight, model.output.bias.unsqueeze(1)), 1)
-    smoothed, likelihood = cross_entropy(rows, weight, words, smoothing)
+    smoothed, likelihood = cross_entropy(rows, weight, words, smoothing, agreement)
+    if agreement:
+        smoothed, likelihood = smoothed / 2, likelihood / 2
     return Loss(smoothed, {"loss": float(likelihood), "smoothed": float(smoothed.detach())})
+
+
+def _twice(batch: Batch) -> Batch:
+    """All pairs, and all of them again."""
+    return Batch(*(torch.cat((part, part)) for part in (batch.source, batch.lengths, batch.before, batch.after)))

@@ -71,6 +71,8 @@ class TextData(Data):
 class PointData(Data):
     """Problems made of points, drawn from a seed and solved exactly."""
 
+    held_out: ClassVar[frozenset[str]] = frozenset({"test_problems"})
+
     problem: Literal["hull", "sort", "tour", "delaunay"] = "hull"
     """Convex hull, numbers from the smallest to the largest, shortest round trip, Delaunay triangulation."""
     smallest: int = Field(5, ge=3, le=100)
@@ -79,6 +81,8 @@ class PointData(Data):
     """... and the most."""
     tested: tuple[int, ...] = ()
     """Other sizes that are tested at the end, unseen in training."""
+    test_problems: Path | None = None
+    """Problems tested too: lines `x y x y … output 1 2 …`, or a list `name : best length` of TSPLIB's files."""
     rows: int = Field(128, ge=1, le=100_000)
     """Problems in a batch, all of one size."""
     held_out_rows: int = Field(2000, ge=1, le=1_000_000)

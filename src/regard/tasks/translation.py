@@ -42,9 +42,11 @@ class Translation(Task):
         smoothing: float,
         device: str = "cpu",
         measure: Measure | None = None,
+        agreement: float = 0.0,
     ) -> None:
         self.origin, self.model, self.search = origin, model, search
         self.batch_tokens, self.smoothing, self.device = batch_tokens, smoothing, device
+        self.agreement = agreement
         self.by = measure or Bleu(origin.data.scored)
         self.best_by, self.best_is_highest = self.by.best_by, self.by.best_is_highest
         self.text: ParallelText
@@ -79,7 +81,7 @@ class Translation(Task):
         return int(self.text.train.target_lengths[which].sum()) + len(which)
 
     def loss(self, model: nn.Module, batch: Batch, player: str) -> Loss:
-        return sequence_loss(cast(Seq2Seq, model), batch, self.smoothing)
+        return sequence_loss(cast(Seq2Seq, model), batch, self.smoothing, self.agreement)
 
     def about(self) -> str:
         return f"{len(self.text.train):,} pairs, {len(self.text.source):,} pieces"

@@ -40,6 +40,8 @@ class Train(Section):
     """Largest norm of the gradient; 0 = no limit."""
     smoothing: float = Field(0.1, ge=0, lt=1)
     """Label smoothing."""
+    agreement: float = Field(0.0, ge=0)
+    """Text to text: pairs are read twice with other dropout, guesses that differ cost so much (R-Drop); 0: once."""
     save_every: int = Field(500, ge=1)
     """Steps between saves, with a validation before each."""
     average: int = Field(5, ge=1)
