@@ -71,9 +71,8 @@ class _Chunked(torch.autograd.Function):
                 log_sum = (rows @ table.t()).to(exact).logsumexp(1, keepdim=True)
             likelihood += (log_sum - right_scores).sum()
             chosen += (log_sum - (1 - smoothing) * right_scores).sum()
-            apart, to_apart = _disagreement(weights, agreement, wanted) if agreement else (None, None)
-            if apart is not None:
-                chosen += apart.to(exact)
+            apart, to_apart = _disagreement(weights, agreement, wanted) if agreement else (0.0, None)
+            chosen += apart
             if to_states is not None and to_weight is not None:
                 weights[each[: len(rows)], right[:, 0]] = (right_weights[:, 0] - (1 - smoothing)).to(weights.dtype)
                 if to_apart is not None:
