@@ -49,6 +49,9 @@ class Pairs:
         both = {"source": self.source_lengths, "target": self.target_lengths}
         self.made = {side: [random.integers(4, WORDS, n) for n in lengths] for side, lengths in both.items()}
 
+    def __len__(self) -> int:
+        return len(self.source_lengths)
+
     def rows(self, side: str, which: np.ndarray) -> list[np.ndarray]:
         return [self.made[side][number] for number in which]
 

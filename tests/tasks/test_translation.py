@@ -78,23 +78,31 @@ def test_a_batch_has_start_before_and_end_after(task: Translation) -> None:
     assert task.units(which) == int((batch.after != 0).sum())
 
 
-def test_broken_pieces_say_the_same_otherwise_at_every_step(data: TextData, folder: Path) -> None:
+def test_broken_pieces_say_the_same_otherwise_in_every_epoch(data: TextData, folder: Path) -> None:
     plain = translation("rnn", data, folder)
     task = translation("rnn", data.model_copy(update={"broken": 0.5}), folder)
-    which = np.arange(20)
+    count = len(task.text.train)
 
-    def loaded(task: Translation, seed: int) -> tuple[list[str], torch.Tensor]:
-        torch.manual_seed(seed)  # as the loop does for each batch of a step
+    def said(task: Translation, which: np.ndarray) -> list[str]:
         batch = task.load(which)
-        return task.text.source.decode(batch.source.tolist()) + task.text.target.decode(
-            batch.after.tolist()
-        ), batch.after
+        return task.text.source.decode(batch.source.tolist()) + task.text.target.decode(batch.after.tolist())
 
-    said, pieces = loaded(task, 1)
-    assert said == loaded(plain, 1)[0]
-    assert torch.equal(pieces, loaded(task, 1)[1])
-    assert not torch.equal(pieces, loaded(task, 2)[1])
-    assert int((pieces != 0).sum()) > task.units(which) == plain.units(which)
+    first, second = task.batches(0)[0], task.batches(1)
+    same = next(which for which in second if (which % count == first[0]).any())
+    assert sorted(np.concatenate(list(second)).tolist()) == list(range(count, 2 * count))  # each pair once
+    assert said(task, first) == said(plain, first)
+    assert said(task, same) == said(plain, same % count)
+    assert torch.equal(task.load(first).after, task.load(first).after)
+    spelt = [task.load(np.array([first[0] + epoch * count])).after.tolist() for epoch in range(9)]
+    assert len({tuple(row[0]) for row in spelt}) > 1
+    assert int((task.load(first).after != 0).sum()) > task.units(first) == plain.units(first)
+    assert task.where(first) == task.where(first + count) == plain.where(first)
+
+
+def test_broken_pieces_are_planned_as_long_as_they_become(data: TextData, folder: Path) -> None:
+    task = translation("rnn", data.model_copy(update={"broken": 0.3}), folder)
+    batches = [task.load(which) for which in task.batches(2)]
+    assert all(max(batch.source.numel(), batch.after.numel()) <= task.batch_tokens for batch in batches)
 
 
 def test_the_loss_is_the_plain_one_summed_over_words(task: Translation) -> None:

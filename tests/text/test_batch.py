@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.text import batch as module
-from regard.text.batch import _mix, noise, padded, padding, plan
+from regard.text.batch import padded, padding, plan
+from regard.text.noise import mix, noise
 
 ORDER = [[3, 4], [5], [7], [0, 1, 2], [6]]
 LENGTHS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=200)
@@ -68,7 +69,7 @@ def test_the_order_is_fixed_for_ever() -> None:
 def test_noise_is_splitmix64_and_even() -> None:
     """The first numbers from state 1234567 are published."""
     states = np.array([1234567], np.uint64) + np.arange(1, 3, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    assert _mix(states).tolist() == [6457827717110365317, 3203168211198807973]
+    assert mix(states).tolist() == [6457827717110365317, 3203168211198807973]
     share = noise(100_000, 3, 4).astype(float) / 2**64
     assert abs(share.mean() - 0.5) < 0.01
     assert np.histogram(share, 10, (0, 1))[0].min() > 9_500

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.text.broken import Breaking, halves_of
+from regard.text.noise import noise
 from regard.text.pieces import Pieces
 
 LETTERS = st.text("abdinr lot\u00e9", max_size=30)
@@ -17,11 +18,13 @@ LETTERS = st.text("abdinr lot\u00e9", max_size=30)
 @settings(deadline=None, max_examples=100)
 def test_the_text_stays_the_same(pieces: Pieces, texts: list[str], chance: float, seed: int) -> None:
     rows = [np.array(row, np.int64) for row in pieces.encode(texts)]
-    broken = Breaking(pieces, chance)(rows, np.random.default_rng(seed))
+    breaking, keys = Breaking(pieces, chance), noise(len(rows), seed, 0)
+    broken = breaking(rows, keys)
     assert pieces.decode(broken) == texts
     assert [len(a) <= len(b) for a, b in zip(rows, broken, strict=True)] == [True] * len(rows)
-    again = Breaking(pieces, chance)(rows, np.random.default_rng(seed))
-    assert all(np.array_equal(a, b) for a, b in zip(broken, again, strict=True))
+    assert breaking.lengths(rows, keys).tolist() == [len(row) for row in broken]
+    alone = [breaking([row], keys[i : i + 1])[0] for i, row in enumerate(rows)]  # whatever stands beside it
+    assert all(np.array_equal(a, b) for a, b in zip(broken, alone, strict=True))
 
 
 def test_a_piece_becomes_what_it_was_merged_from() -> None:
@@ -39,8 +42,9 @@ def test_how_much_is_broken(pieces: Pieces) -> None:
     breakable = sum(int((Breaking(pieces, 1.0).halves[row, 0] > 0).sum()) for row in rows)
     if not breakable:
         pytest.skip("these pieces are letters")
-    once = Breaking(pieces, 0.1)(rows, np.random.default_rng(0))
+    once = Breaking(pieces, 0.1)(rows, noise(len(rows), 0, 0))
+    assert len({tuple(row) for row in once}) > 1
     more = sum(map(len, once)) - sum(map(len, rows))
     assert 0.08 * breakable < more < 0.14 * breakable
-    letters = Breaking(pieces, 1.0)(rows[:1], np.random.default_rng(0))[0]
+    letters = Breaking(pieces, 1.0)(rows[:1], noise(1, 0, 0))[0]
     assert not Breaking(pieces, 1.0).halves[letters, 0].any()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import cast
 
 import numpy as np
-import torch
 from torch import nn
 
 from regard.models.build import build_model
@@ -24,8 +24,11 @@ from regard.tasks.task import Loss, Task
 from regard.text.batch import plan
 from regard.text.broken import Breaking
 from regard.text.ids import PAD
+from regard.text.noise import noise_at
 
 SAMPLES = 8  # sentences shown beside their reference
+SIDES = ("source", "target")
+AT_ONCE = 100_000  # pairs whose pieces are broken together, to see how long they will be
 
 
 class Translation(Task):
@@ -58,27 +61,51 @@ class Translation(Task):
         return build_model(self.model, len(self.text.source), len(self.text.target))
 
     def batches(self, epoch: int) -> Sequence[np.ndarray]:
-        corpus = self.text.train
-        return plan(corpus.source_lengths, corpus.target_lengths, self.batch_tokens, self.origin.seed, epoch)
+        """Numbers of pairs. Where pieces are broken, those of the next epoch go on where the last one's ended."""
+        corpus, seed = self.text.train, self.origin.seed
+        if self.breaking is None:
+            return plan(corpus.source_lengths, corpus.target_lengths, self.batch_tokens, seed, epoch)
+        source, target = (
+            np.concatenate([broken.lengths(*self._unbroken(side, some)) for some in self._stretches(epoch)])
+            for side, broken in self.breaking.items()
+        )
+        planned = plan(source, target, self.batch_tokens, seed, epoch)
+        return replace(planned, order=planned.order.astype(np.int64) + epoch * len(corpus))
 
     def load(self, which: np.ndarray) -> Batch:
-        source, target = (self.text.train.rows(side, which) for side in ("source", "target"))
-        if self.breaking is not None:
-            rng = np.random.default_rng(int(torch.randint(0, 2**62, ())))  # torch is seeded for each batch of a step
-            source, target = (broken(rows, rng) for broken, rows in zip(self.breaking, (source, target), strict=True))
+        source, target = (self._rows(side, which) for side in SIDES)
         return batch_of(source, target, self.device)
 
+    def _rows(self, side: str, which: np.ndarray) -> list[np.ndarray]:
+        if self.breaking is None:
+            return self.text.train.rows(side, which)
+        return self.breaking[side](*self._unbroken(side, which))
+
     @cached_property
-    def breaking(self) -> tuple[Breaking, Breaking] | None:
+    def breaking(self) -> dict[str, Breaking] | None:
         """What breaks pieces of either side, where it is wanted."""
         chance = self.origin.data.broken
         if chance == 0:
             return None
-        return Breaking(self.text.source, chance), Breaking(self.text.target, chance)
+        return {"source": Breaking(self.text.source, chance), "target": Breaking(self.text.target, chance)}
+
+    def _unbroken(self, side: str, which: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+        """Texts, and keys of how each is broken: they belong to its number, and so are others in every epoch."""
+        return self.text.train.rows(side, self._pairs(which)), noise_at(which, self.origin.seed, SIDES.index(side))
+
+    def _stretches(self, epoch: int) -> Iterator[np.ndarray]:
+        """The numbers of an epoch's pairs, some at a time: all of a large corpus would not fit the memory."""
+        count = len(self.text.train)
+        for first in range(0, count, AT_ONCE):
+            yield np.arange(first, min(count, first + AT_ONCE)) + epoch * count
+
+    def _pairs(self, which: np.ndarray) -> np.ndarray:
+        """Where they stand in the corpus."""
+        return which % len(self.text.train)
 
     def units(self, which: np.ndarray) -> int:
         """Pieces of the target, unbroken: a loss for each of them counts all that it was broken into."""
-        return int(self.text.train.target_lengths[which].sum()) + len(which)
+        return int(self.text.train.target_lengths[self._pairs(which)].sum()) + len(which)
 
     def loss(self, model: nn.Module, batch: Batch, player: str) -> Loss:
         return sequence_loss(cast(Seq2Seq, model), batch, self.smoothing, self.agreement)
@@ -96,7 +123,7 @@ class Translation(Task):
         return np.array_split(which, min(parts, len(which)))
 
     def where(self, which: np.ndarray) -> str:
-        lines = sorted(self.text.train.line(int(i)) for i in which)
+        lines = sorted(self.text.train.line(int(i)) for i in self._pairs(which))
         shown = ", ".join(map(line_of, lines[:20])) + (f" and {len(lines) - 20} more" if len(lines) > 20 else "")
         return f"{self.text.where}: line{'s' if len(lines) > 1 else ''} {shown}"
 

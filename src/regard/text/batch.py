@@ -9,6 +9,8 @@ from typing import overload
 import numpy as np
 from jaxtyping import Int, Int64, UInt64
 
+from regard.text.noise import noise, noise_at
+
 Lengths = Int[np.ndarray, " n"]
 
 _FAR = 2**20 - 1  # pieces; longer pairs are sorted as if they had so many
@@ -57,7 +59,7 @@ def plan(source_lengths: Lengths, target_lengths: Lengths, budget: int, seed: in
     order, at = _by_width(pairs, counts), 0
     for width in np.flatnonzero(counts):
         some = order[at : at + counts[width]]
-        some[:] = some[_within(int(width), source_lengths[some], target_lengths[some], _noise_at(some, seed, epoch))]
+        some[:] = some[_within(int(width), source_lengths[some], target_lengths[some], noise_at(some, seed, epoch))]
         at += len(some)
     bounds = np.array([*_cuts(pairs, order, budget), len(order)], np.int64)
     return Plan(order, bounds, np.argsort(noise(len(bounds) - 1, ~seed, epoch), kind="stable"))
@@ -80,25 +82,6 @@ def padding(source_lengths: Lengths, target_lengths: Lengths, batches: Sequence[
             real += int(lengths.sum(dtype=np.int64))
             cells += len(batch) * int(lengths.max())
     return 1 - real / cells if cells else 0.0
-
-
-def noise(count: int, seed: int, epoch: int) -> UInt64[np.ndarray, " n"]:
-    """A random number for each index: splitmix64 (Steele et al. 2014), so no library's next version changes it."""
-    return _noise_at(np.arange(count), seed, epoch)
-
-
-def _noise_at(places: Int[np.ndarray, " n"], seed: int, epoch: int) -> UInt64[np.ndarray, " n"]:
-    """The random numbers of these indices."""
-    with np.errstate(over="ignore"):
-        start = _mix(_mix(np.array([seed & (2**64 - 1)], np.uint64)) ^ np.uint64(epoch & (2**64 - 1)))
-        return _mix(start + (places.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
-
-
-def _mix(z: UInt64[np.ndarray, " n"]) -> UInt64[np.ndarray, " n"]:
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
-    return z
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from jaxtyping import Int64, UInt64
 
+from regard.text.noise import GOLDEN, mix, shares
 from regard.text.pieces import Pieces
 
 
@@ -20,20 +22,36 @@ class Breaking:
         self.chance = chance
         self.halves = halves_of(pieces.words(range(len(pieces))))
 
-    def __call__(self, rows: Sequence[np.ndarray], rng: np.random.Generator) -> list[np.ndarray]:
-        """The same texts in other pieces."""
-        lengths = [len(row) for row in rows]
-        ids = np.concatenate([np.asarray(row, np.int64) for row in rows]) if rows else np.zeros(0, np.int64)
+    def __call__(self, rows: Sequence[np.ndarray], keys: UInt64[np.ndarray, " n"]) -> list[np.ndarray]:
+        """The same texts in other pieces. How a text is broken depends on its key and on nothing else."""
+        if not rows:
+            return []
+        ids, owners = self._broken(rows, keys)
+        return np.split(ids, np.cumsum(np.bincount(owners, minlength=len(rows)))[:-1])
+
+    def lengths(self, rows: Sequence[np.ndarray], keys: UInt64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
+        """How many pieces each text will be broken into."""
+        return np.bincount(self._broken(rows, keys)[1], minlength=len(rows))
+
+    def _broken(
+        self, rows: Sequence[np.ndarray], keys: UInt64[np.ndarray, " n"]
+    ) -> tuple[Int64[np.ndarray, " p"], Int64[np.ndarray, " p"]]:
+        """All pieces, and which text each is of."""
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        ids = np.concatenate([np.zeros(0, np.int64), *rows]).astype(np.int64)
         owners, fresh = np.repeat(np.arange(len(rows)), lengths), np.ones(len(ids), bool)
+        places = np.arange(len(ids)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        own = mix(keys[owners] + places.astype(np.uint64) * GOLDEN)  # a number for each piece, its halves' from it
         while True:
-            breaks = fresh & (self.halves[ids, 0] > 0) & (rng.random(len(ids)) < self.chance)
+            breaks = fresh & (self.halves[ids, 0] > 0) & (shares(own) < self.chance)
             if not breaks.any():
-                return np.split(ids, np.cumsum(np.bincount(owners, minlength=len(rows)))[:-1]) if rows else []
+                return ids, owners
             times = np.where(breaks, 2, 1)
-            first = np.cumsum(times) - times  # where each piece, or its first half, comes to stand
+            first = (np.cumsum(times) - times)[breaks]  # where the first half of each comes to stand
             left, right = self.halves[ids[breaks]].T
-            ids, owners, fresh = np.repeat(ids, times), np.repeat(owners, times), np.repeat(breaks, times)
-            ids[first[breaks]], ids[first[breaks] + 1] = left, right
+            ids, owners, fresh, own = (np.repeat(each, times) for each in (ids, owners, breaks, own))
+            ids[first], ids[first + 1] = left, right
+            own[first], own[first + 1] = mix(own[first] + GOLDEN), mix(own[first] + GOLDEN + GOLDEN)
 
 
 def halves_of(words: Sequence[str]) -> np.ndarray:
