@@ -82,7 +82,8 @@ class Worker:
         except BrokenPipeError:
             answer = ""
         if not answer:
-            raise Unavailable(f"its process ended with {self._process.wait()}; see {self._log.name}")
+            log = Path(self._log.name).name  # not its whole path: this is told in the results
+            raise Unavailable(f"its process ended with {self._process.wait()}; see {log} where peers are installed")
         told: dict[str, Any] = json.loads(answer)
         if "error" in told:
             raise Unavailable(told["error"])

@@ -41,8 +41,8 @@ class TextRecipe(Recipe):
             train.batch_tokens,
             train.smoothing,
             here.device,
-            self.measure(),
-            train.agreement,
+            measure=self.measure(),
+            agreement=train.agreement,
         )
 
     @abstractmethod

@@ -48,11 +48,11 @@ class Cities:
         if sorted(way) != list(range(len(self.places))):
             return float("nan")
         there = self.places[list(way)]
-        return float(_far(self.kind)(there, np.roll(there, -1, 0)).sum())
+        return float(_FAR[self.kind](there, np.roll(there, -1, 0)).sum())
 
     def by_the_nearest(self) -> float:
         """How long it is when one goes on to the nearest city that is left: what an answer has to beat."""
-        far, way = _far(self.kind)(self.places[:, None], self.places[None]), [0]
+        far, way = _FAR[self.kind](self.places[:, None], self.places[None]), [0]
         left = set(range(1, len(self.places)))
         while left:
             way.append(min(left, key=lambda city: float(far[way[-1], city])))
@@ -123,7 +123,10 @@ def _read_cities(file: Path, name: str, best: float) -> Cities:
         elif line[:1].isdigit() or line[:1].isspace():
             places += [_place(file, number, line)] if line.strip() and "EOF" not in line else []
     if kind not in _FAR:
-        raise BadFile(f"{file}: distances of the kind {kind or '(none named)'!r}; known are {', '.join(_FAR)}")
+        raise BadFile(
+            f"{file}: distances of the kind {kind or '(none named)'!r}; known are {', '.join(_FAR)}: "
+            "take its line out of the list"
+        )
     if len(places) < 3 or len(places) != count:
         raise BadFile(f"{file}: DIMENSION is {count}, and there are {len(places)} cities; restore it from a copy")
     return Cities(name, np.array(places), kind, best)
@@ -162,4 +165,3 @@ def _radians(x: np.ndarray) -> np.ndarray:
 
 
 _FAR = {"EUC_2D": _plane, "GEO": _globe}
-_far = _FAR.__getitem__
