@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from regard.checkout import commit
+
 WAYS = [
     ("ctranslate2", "float32"), ("ctranslate2", "float16"), ("ctranslate2", "bfloat16"), ("ctranslate2", "int16"),
     ("ctranslate2", "int8"), ("onnx", "float32"),
@@ -63,9 +65,8 @@ def main() -> None:
     exact = [row for row in rows if row["numbers"] == "float32"]
     reached = all(row["share"] >= 0.995 and abs(row["greedy bleu"]["regard"] - row["greedy bleu"]["engine"]) <= 0.1
                   for row in exact)  # fmt: skip
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
     about = {
-        "goal": GOAL, "passed": reached, "commit": commit.stdout.strip(),
+        "goal": GOAL, "passed": reached, "commit": commit(),
         "seed": "none is drawn: greedy search of runs trained with seed 1",
         "machine": f"{os.cpu_count()} cores, {platform.machine()}, one thread, others at work beside it",
         "python": platform.python_version(), "rows": rows,

@@ -21,6 +21,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from regard.checkout import commit
+
 Call = Callable[[], object]
 Row = dict[str, Any]
 Pass = tuple[Callable[[], Tensor], Sequence[Tensor]]  # what to compute, and where its gradient goes
@@ -166,11 +168,9 @@ def growth(call: Call) -> float:
 
 def circumstances(seed: int, rounds: int) -> Row:
     """All that a number depends on besides the code."""
-    commit = _told("git", "rev-parse", "--short", "HEAD")
-    changed = _told("git", "status", "--porcelain", "--", "src")
     return {
         "command": " ".join(["python", *sys.argv]),
-        "commit": commit + (" with changes in src" if changed else ""),
+        "commit": commit(),
         "seed": seed,
         "rounds": rounds,
         "threads": torch.get_num_threads(),
@@ -251,7 +251,3 @@ def _processor() -> str:
     cpuinfo = Path("/proc/cpuinfo")
     found = re.search(r"model name\s*:\s*(.+)", cpuinfo.read_text()) if cpuinfo.exists() else None
     return found[1].strip() if found else platform.processor() or platform.machine()
-
-
-def _told(*command: str) -> str:
-    return subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[1]).stdout.strip()

@@ -13,7 +13,7 @@ import regard
 
 PACKAGE = Path(regard.__file__).parent
 FLOORS = [
-    {"files", "heatmap", "settings"},
+    {"checkout", "files", "heatmap", "settings"},
     {"toml"},
     {"attend", "text", "vision"},
     {"models"},

@@ -98,3 +98,21 @@ for arguments in (["info", {str(run)!r}], ["recipes", "list"], ["recipes", "show
 assert "torch" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True)
+
+
+def test_a_run_tells_what_it_was_made_with(run, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    assert "threads" not in told(run, capsys)
+    for step, threads in ((900, 1), (1280, 2)):
+        save = run / "saves" / f"{step:08d}"
+        save.mkdir(parents=True)
+        state = {"progress": {"step": step}, "threads": threads, "regard": "0.1.0 (commit 1a2b3c4)"}
+        (save / "state.json").write_text(json.dumps(state))
+    assert "threads 2, regard 0.1.0 (commit 1a2b3c4)" in told(run, capsys)  # the newest save's
+    (save / "state.json").write_text("{")
+    assert main(["info", str(run)]) != 0
+    assert "state.json: not readable as JSON" in capsys.readouterr().err
+    (save / "state.json").unlink()
+    (save / "state.json").symlink_to("/etc/hostname")
+    assert main(["info", str(run)]) != 0
+    assert "is a link that leads out of" in capsys.readouterr().err

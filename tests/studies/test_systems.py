@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from regard.recipe import shipped
-from regard.studies.systems import GOALS, Goal
+from regard.studies.systems import GOALS, Goal, page
 
 KNOWN = {"ntm": {"20": {"bits": 0.2}}, "lstm": {"20": {"bits": 3.0}}}
 
@@ -30,3 +30,11 @@ def test_a_goal_is_told(goal: Goal, told: str | None) -> None:
 
 def test_goals_are_of_recipes_that_there_are() -> None:
     assert set(GOALS) <= set(shipped())
+
+
+def test_a_page_tells_what_a_run_was_made_with() -> None:
+    made = {"regard": "0.1.0 (commit 1a2b3c4)", "threads": "1", "torch": "2.13.0"}
+    found = {"run": "sort", "about": "Numbers.", "weights": 3, "step": 5, "minutes": 1.5, "seed": 1,
+             "command": "regard train sort --run sort", "scores": {"n=10": {"exact": 0.5}}}  # fmt: skip
+    assert "1.5 min, seed 1.\n" in page(found, {})  # of before this was recorded
+    assert "1.5 min, seed 1, regard 0.1.0 (commit 1a2b3c4), threads 1.\n" in page(found | {"made with": made}, {})

@@ -14,9 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 import regard.recipe as recipes
-from regard.commands.runs import how_far, imported, saves
+from regard.commands.runs import how_far, imported
 from regard.files import shown
-from regard.train.folder import MANIFEST, damage, holder, read_manifest
+from regard.train.folder import MANIFEST, damage, holder, read_manifest, saves_in
 
 DEEPEST = 4  # folders below the one given
 
@@ -102,7 +102,7 @@ def _score(run: Path) -> str:
 
 def _last_save(run: Path) -> str:
     """The newest save whose every byte is as it was written, and what is wrong with newer ones."""
-    places = saves(run)
+    places = saves_in(run)
     for number, path in enumerate(places):
         if damage(path) is None:
             return f"step {int(path.name):,}" + (f"; {number} newer damaged" if number else "")

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.files import json_object, leads_out, plain_text, shown
-from regard.train.folder import MANIFEST, NotARun, read_manifest
+from regard.train.folder import MANIFEST, NotARun, made_with, read_manifest, saves_in
 from regard.train.header import header
 from regard.train.listed import figures
 
@@ -50,6 +50,9 @@ def facts(run: Path) -> dict[str, str]:
         "seed": str(recipe.train.seed),
         "trained": _trained(run, recipe.train.steps),
     }
+    made = made_with(run)
+    if made:
+        found["with"] = ", ".join(f"{name} {told}" for name, told in made.items())
     origin = imported(run)
     if origin is not None:
         found |= {"data": "not known", "seed": "not known", "trained": f"elsewhere: {origin}"}
@@ -82,13 +85,7 @@ def how_far(run: Path) -> dict[str, Any]:
     """The last whole line of the log, with the step of the newest save where that is later."""
     lines = _end(run, "log.jsonl").split("\n")[:-1]  # what follows is being written
     last = _object(run / "log.jsonl", lines[-1]) if lines else {}
-    return {**last, "step": max([_count(last, "step"), *(int(save.name) for save in saves(run))])}
-
-
-def saves(run: Path) -> list[Path]:
-    """What is in the place of saves, whole or damaged, the newest first; each is named by its step."""
-    found = (path for path in (run / "saves").glob("[0-9]*") if path.name.isdecimal())
-    return sorted(found, key=lambda path: int(path.name), reverse=True)
+    return {**last, "step": max([_count(last, "step"), *(int(save.name) for save in saves_in(run))])}
 
 
 def _best(run: Path) -> dict[str, str]:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard import __version__
+from regard.checkout import version
 from regard.commands.screen import Quiet, TrainingScreen
 from regard.files import no_way_out
 from regard.recipe import dump, of_run
@@ -138,7 +138,7 @@ def _trained(
     from regard.train.saves import load_weights
 
     files = ["recipe.toml", *task.files()]
-    about = {"torch": torch.__version__, "threads": here.threads, "precision": precision.name, "regard": __version__}
+    about = {"torch": torch.__version__, "threads": here.threads, "precision": precision.name, "regard": version()}
     about |= {"ranks": ranks.size, "device": precision.device}
     session = Run(task, recipe.train, run, precision, screen, files, about, ranks=ranks)
     if session.resume():

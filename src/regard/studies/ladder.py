@@ -14,9 +14,10 @@ from pathlib import Path
 
 import sacrebleu
 
+from regard.checkout import commit
 from regard.models.settings import RecurrentModel
 from regard.recipe import load
-from regard.studies.trial import commit, figure_of, machine, plain, reached, table, write
+from regard.studies.trial import figure_of, machine, plain, reached, table, write
 from regard.systems.translation import TranslationRecipe
 from regard.tasks.parallel_text import ParallelText
 from regard.train.folder import read_manifest

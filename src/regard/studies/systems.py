@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from regard.evaluate.system import System
 from regard.show.system import picture
 from regard.studies.trial import machine
-from regard.train.folder import read_manifest
+from regard.train.folder import made_with, read_manifest
 
 PAPERS: dict[str, dict[str, str]] = {
     "hull": {"n=5": "92.0 % exact, 99.6 % of the area (trained on 5 to 50)", "n=10": "87.0 %, 99.8 %"},
@@ -48,6 +48,9 @@ PAPERS: dict[str, dict[str, str]] = {
     },
 }
 
+
+TOLD = ("regard", "threads", "precision")
+"""Of what a run was made with; the rest is in systems.json."""
 
 Scores = Mapping[str, Mapping[str, float]]
 """Figures by split, then by measure."""
@@ -139,6 +142,7 @@ def record(run: Path, to: Path) -> dict[str, Any]:
         "minutes": _minutes(run),
         "seed": recipe.train.seed,
         "command": f"regard train {_recipe(name)} --run {name}{_seed(recipe.train.seed)}",
+        "made with": made_with(run),
         "scores": {split: found for split, found in scores.items() if split not in ("step", "valid")},
     }
 
@@ -170,8 +174,10 @@ def page(found: Mapping[str, Any], known: Mapping[str, Scores]) -> str:
     for split, figures in scores.items():
         cells = (f"{figures[name]:.4g}" if name in figures else "" for name in names)
         rows.append(f"| {split} | {' | '.join(cells)} | {papers.get(split, '')} |")
+    made = "".join(f", {name} {told}" for name, told in found.get("made with", {}).items() if name in TOLD)
     facts = (
-        f"{found['weights']:,} weights, best at step {found['step']:,}, {found['minutes']} min, seed {found['seed']}"
+        f"{found['weights']:,} weights, best at step {found['step']:,}, {found['minutes']} min, "
+        f"seed {found['seed']}{made}"
     )
     told = [
         line for goal in GOALS.get(_recipe(found["run"]), ()) if (line := goal.told(found["run"], known)) is not None

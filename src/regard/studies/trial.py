@@ -7,7 +7,6 @@ import json
 import os
 import platform
 import re
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ import numpy as np
 import sacrebleu
 import torch
 
+from regard.checkout import commit
 from regard.models.seq2seq import Seq2Seq
 from regard.tasks.toy import Sentence, ToyTranslation
 from regard.train.fit import Fit, seed_of
@@ -170,21 +170,6 @@ def plain(*all_axes: Axes) -> None:
     """No frame above and to the right."""
     for axes in all_axes:
         axes.spines[["top", "right"]].set_visible(False)
-
-
-def commit() -> str:
-    """Of the code that runs, and whether it differs from it."""
-    found = _told("git", "rev-parse", "--short", "HEAD")
-    return f"{found} with changes in src" if found and _told("git", "status", "--porcelain", "--", "..") else found
-
-
-def _told(*command: str) -> str:
-    """What a command says in this folder; nothing where it fails or is not there."""
-    try:
-        done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-    return done.stdout.strip()
 
 
 def _processor() -> str:

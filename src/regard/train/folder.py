@@ -28,6 +28,8 @@ MANIFEST = "manifest.json"
 FORMAT = 2
 READABLE = (1, 2)
 SEAL = "seal"
+STATE = "state.json"
+"""In a save: how far it is, and what it was made with."""
 NEEDED = ("recipe.toml", "pieces/source.model", "pieces/target.model")  # beside the weights, where they are
 
 
@@ -221,6 +223,27 @@ def relist(folder: Path, name: str) -> None:
     now = json.loads(manifest(folder, iter([name])))["files"]
     if content["files"].get(name) != now[name]:
         write(path, sealed({**content, "format": FORMAT, "files": content["files"] | now}))
+
+
+def saves_in(run: Path) -> list[Path]:
+    """What is in the place of saves, whole or damaged, the newest first; each is named by its step."""
+    found = (path for path in (run / "saves").glob("[0-9]*") if path.name.isdecimal())
+    return sorted(found, key=lambda path: int(path.name), reverse=True)
+
+
+def made_with(run: Path) -> dict[str, str]:
+    """What the newest save tells of versions, threads, precision and device; nothing where no save is left."""
+    for path in (save / STATE for save in saves_in(run)):
+        if not os.path.lexists(path):
+            continue
+        if leads_out(run, path):
+            raise NotARun(f"{path} is a link that leads out of {run}; put the file itself there")
+        try:
+            state = json_object(plain_bytes(path))
+        except ValueError as error:
+            raise NotARun(f"{path}: not readable as JSON ({shown(str(error))}); restore it from a copy") from None
+        return {name: str(told) for name, told in state.items() if name != "progress"}
+    return {}
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

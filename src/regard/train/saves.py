@@ -18,6 +18,7 @@ from regard.files import shown
 from regard.train import optimise
 from regard.train.folder import (
     MANIFEST,
+    STATE,
     clear_away,
     damage,
     lasting,
@@ -33,7 +34,7 @@ from regard.train.room import told_if_full
 from regard.train.split import split_like, whole
 from regard.train.tensors import NAMES, size_of, write_tensors
 
-WEIGHTS, OPTIMISER, STATE = "weights.safetensors", "optimiser.safetensors", "state.json"
+WEIGHTS, OPTIMISER = "weights.safetensors", "optimiser.safetensors"
 ASIDE = 2**16  # bytes that a save takes beside its tensors: headers, state, manifest, the rest of a disk's blocks
 
 
