@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from regard.files import json_object, leads_out, plain_text, shown
-from regard.train.folder import MANIFEST, NotARun, made_with, read_manifest, saves_in
+from regard.files import json_object, plain_text, shown
+from regard.train.folder import MANIFEST, NotARun, made_with, own, read_manifest, saves_in
 from regard.train.header import header
 from regard.train.listed import figures
 
@@ -122,8 +122,7 @@ def _json(run: Path, name: str) -> dict[str, Any]:
     path = run / name
     if not os.path.lexists(path):
         return {}
-    _own(run, path)
-    return _object(path, plain_text(path))
+    return _object(path, plain_text(own(run, path)))
 
 
 def _object(path: Path, text: str) -> dict[str, Any]:
@@ -139,15 +138,9 @@ def _end(run: Path, name: str) -> str:
     path = run / name
     if not path.is_file():
         return ""
-    _own(run, path)
-    with path.open("rb") as file:
+    with own(run, path).open("rb") as file:
         file.seek(max(0, path.stat().st_size - LINE))
         return file.read(LINE).decode("utf-8", "replace")
-
-
-def _own(run: Path, path: Path) -> None:
-    if leads_out(run, path):
-        raise NotARun(f"{path} is a link that leads out of {run}; put the file itself there")
 
 
 def _count(told: dict[str, Any], name: str) -> int:

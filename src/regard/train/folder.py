@@ -236,14 +236,20 @@ def made_with(run: Path) -> dict[str, str]:
     for path in (save / STATE for save in saves_in(run)):
         if not os.path.lexists(path):
             continue
-        if leads_out(run, path):
-            raise NotARun(f"{path} is a link that leads out of {run}; put the file itself there")
+        own(run, path)
         try:
             state = json_object(plain_bytes(path))
         except ValueError as error:
             raise NotARun(f"{path}: not readable as JSON ({shown(str(error))}); restore it from a copy") from None
         return {name: str(told) for name, told in state.items() if name != "progress"}
     return {}
+
+
+def own(folder: Path, path: Path) -> Path:
+    """The path of a file, if it is in the folder itself and no link to somewhere else."""
+    if leads_out(folder, path):
+        raise NotARun(f"{path} is a link that leads out of {folder}; put the file itself there")
+    return path
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -255,8 +261,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         made = (folder / "recipe.toml").is_file()
         what = "has no model yet; train it further with the same command" if made else "is not a run folder"
         raise NotARun(f"{folder} {what}" + ("" if made else "; it has no recipe.toml and no manifest.json"))
-    if leads_out(folder, path):
-        raise NotARun(f"{path} is a link that leads out of {folder}; put the file itself there")
+    own(folder, path)
     try:
         content = unsealed(plain_bytes(path))
     except ValueError as error:
