@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from regard.models.labeller import Labeller, build_labeller
 from regard.models.labeller_settings import LayersModel, PonderingModel
 from regard.show.labels import labelling, traces
+from regard.show.labels import looks as looked
 from regard.show.system import picture
 from regard.tasks.label_measures import looks
 from regard.tasks.labelling import Labelling, Sizes
@@ -64,3 +65,20 @@ def test_bars_are_as_long_as_was_pondered(name):
     assert len(bars) == int(steps.sum())
     longest = {round(bar.get_y() + 0.4): bar.get_x() + 1 for bar in bars}
     assert [longest[place] for place in range(len(steps))] == steps.tolist()
+
+
+def test_thought_comes_before_looks_where_its_length_differs():
+    task = task_of("story", ponders=True)
+    torch.manual_seed(2)
+    model = task.build().eval()
+    with torch.no_grad():
+        found = looked(task, model)
+    bars = [trace for trace in found if trace.kind == "ponder"]
+    assert [trace.about["title"] for trace in bars] == [f"Steps of thought, facts {count}" for count in (1, 2, 3)]
+    for trace in bars:
+        taken = (trace.weights > 0).sum(1).tolist()
+        assert taken == trace.about["steps"]
+        assert trace.weights.sum(1).tolist() == pytest.approx([1.0] * len(taken), abs=1e-5)
+        assert trace.queries[trace.about["asked"][0]].endswith("?")
+    same = task_of("referent")
+    assert {trace.kind for trace in looked(same, same.build().eval())} == {"text"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -12,9 +13,11 @@ from regard.models.copying import Copying, Told
 from regard.show.draw import BLUE, INK, ORANGE
 from regard.show.trace import Trace
 from regard.tasks.copying import CopyingTask
+from regard.text.articles import Article
 from regard.text.words import Text
 
 LINE = 100  # letters in a line of text
+PAGES = 3  # texts on a page
 Colour = tuple[float, float, float]
 
 
@@ -109,3 +112,19 @@ def pictured(figure: Any, task: CopyingTask, model: nn.Module) -> None:
     article, summariser = task.origin.valid()[0], cast(Copying, model)
     said = task.summaries(summariser, [article.text], task.search)[0]
     drawn(figure, trace(task.told(summariser, article.text, said), article.text, said), article.summaries[0])
+
+
+def looks(task: CopyingTask, model: nn.Module) -> list[Trace]:
+    """What was looked at when each word of a few summaries was said."""
+    some, summariser = task.origin.valid()[:PAGES], cast(Copying, model)
+    said = task.summaries(summariser, [article.text for article in some], task.search)
+    return [_told(task, summariser, *one) for one in zip(some, said, strict=True)]
+
+
+def _told(task: CopyingTask, model: Copying, article: Article, said: Text) -> Trace:
+    seen = trace(task.told(model, article.text, said), article.text, said)
+    right = [" ".join(summary) for summary in article.summaries]
+    title = "As it should be" if " ".join(said) in right else "Not word for word as it should be"
+    note = "Blue words are its own, orange ones copied; point at one to see where it looked."
+    own = [round(share, 3) for share in seen.about["p_gen"]]
+    return replace(seen, kind="prose", about={"title": title, "note": note, "right": right, "p_gen": own})

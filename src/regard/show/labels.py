@@ -195,3 +195,39 @@ VIEWS: dict[type[LabelProblem], Callable[[Any, Labelling, Labeller], None]] = {
     OddPicture: odd_pictures,
     Digits: question,
 }
+
+
+def looks(task: Labelling, model: nn.Module) -> list[Trace]:
+    """How long was thought about each item, where that differs, and who looked at whom, look by look."""
+    labeller = cast(Labeller, model)
+    drawn = _examples(task, 1)
+    labels = task.problem.told(drawn.items[0])
+    found, seen = traces(labeller, drawn, labels)
+    said, right = (
+        " ".join(task.problem.answer(int(label)) for label in some)
+        for some in (found.scores.argmax(-1)[0], drawn.right[0])
+    )
+    note = f"Said: {said}. Right: {right}."
+    titled = [
+        replace(one, about={"title": f"Look {one.layer + 1}, head {one.head + 1}", "note": note}) for one in seen
+    ]
+    ponders = found.pondered.steps.unique().numel() > 1
+    return [*(_thought(task, labeller, one) for one in _by_hardness(_examples(task, 200)) if ponders), *titled]
+
+
+def _thought(task: Labelling, model: Labeller, one: Drawn) -> Trace:
+    """Of each item, how much of its answer is from which step."""
+    labels, found = task.problem.told(one.items[0]), answered(model, one)
+    said, right = (task.problem.answer(int(some[0])) for some in (found.scores.argmax(-1)[0], one.right[0]))
+    shares, asked = found.pondered.shares[0], one.asked[0].tolist()
+    single = len(asked) == 1
+    hard = "" if one.hard is None else f", {task.problem.hardness} {int(one.hard.max())}"
+    answer = f"Said: {said}. Right: {right}. " if single else ""
+    told = {
+        "title": f"Steps of thought{hard}",
+        "note": f"{answer}The darker, the more of the answer is from that step.",
+        "steps": found.pondered.steps[0].int().tolist(),
+        "asked": asked if single else [],
+    }
+    steps = [f"step {number + 1}" for number in range(shares.shape[1])]
+    return Trace("pondered", shares, labels, steps, kind="ponder", about=told)

@@ -1,12 +1,11 @@
 """What a system looked at while it answered something it never saw, as traces: for the page that shows any of them.
 
-A task names its function here (`looked_by`): points are seen in a plane, a tape by its cells, examples as pictures.
+A task names the function that gives its traces (`looked_by`), here or beside its picture.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,13 +19,9 @@ from regard.tasks.task import Task
 
 if TYPE_CHECKING:
     from regard.show.page import Shown
-    from regard.tasks.copying import CopyingTask
     from regard.tasks.few_shot import Naming
-    from regard.tasks.labelling import Labelling
     from regard.tasks.playing import Playing
-    from regard.tasks.pointing import PointingTask
     from regard.tasks.reading import Reading
-    from regard.tasks.taping import Taping
 
 SEED = 7
 MOST = 24
@@ -47,58 +42,6 @@ def shown(task: Task, model: nn.Module, name: str, about: str) -> Shown:
     if len(traces) > MOST:
         about = f"{about} The last {MOST} of {len(traces)} looks."
     return Shown([{"id": name, "name": name}], {name: {"looks": packed(traces[-MOST:])}}, name, about, first="looks")
-
-
-def pointing(task: PointingTask, model: nn.Module) -> list[Trace]:
-    """Which points were weighed at each step of an answer."""
-    from regard.models.pointer import FIRST, Pointer
-    from regard.text.ids import END, START
-
-    pointer = cast(Pointer, model)
-    points = task.problem.draw(np.random.default_rng(SEED), 1, task.data.largest)
-    answer = task.answers(pointer, points, task.search)[0]
-    before = torch.tensor([[START, *(number + FIRST for number in answer)]])
-    scores = pointer(torch.tensor(points, dtype=torch.float32), torch.tensor([points.shape[1]]), before)
-    weights = scores[0].softmax(-1)[:, [END, *range(FIRST, scores.shape[-1])]]
-    flat = np.concatenate((points[0], np.zeros((points.shape[1], 1))), 1)[:, :2]
-    outside = [[float(flat[:, 0].min()), float(flat[:, 1].min()) - 0.12]]  # the sign that ends the answer
-    keys = ["end", *map(str, range(points.shape[1]))]
-    asked = [f"step {at + 1}: {number}" for at, number in enumerate([*answer, "end"])]
-    right = " ".join(map(str, task.problem.solve(points)[0].tolist()))
-    told = {"title": "What is pointed at", "note": f"The larger, the more weight. Right: {right}.",
-            "places": [*outside, *flat.tolist()]}  # fmt: skip
-    return [Trace("pointing", weights, asked, keys, kind="points", about=told)]
-
-
-def tape(task: Taping, model: nn.Module) -> list[Trace]:
-    """Where heads stood on the tape, step by step."""
-    from regard.models.turing import Machine
-    from regard.tasks.taping import shown as drawn
-
-    batch = drawn(task.problem.draw(np.random.default_rng(SEED), 1, task.data.largest), 0, 1)
-    trail = cast(Machine, model).trail(batch.inputs)
-    found = []
-    for title, heads in (("Where it wrote", trail.wrote), ("Where it read", trail.read)):
-        if heads is not None:
-            for head, weights in enumerate(heads[0].unbind(1)):
-                steps, cells = ([str(number) for number in range(count)] for count in weights.shape)
-                told = {"title": f"{title}, head {head + 1}", "note": "Steps down, cells of the tape across."}
-                found.append(Trace("tape", weights, steps, cells, head=head, kind="tape", about=told))
-    return found
-
-
-def copying(task: CopyingTask, model: nn.Module) -> list[Trace]:
-    """What was looked at when each word of a summary was said."""
-    from regard.models.copying import Copying
-    from regard.show.copying import trace
-
-    article, summariser = task.origin.valid()[0], cast(Copying, model)
-    said = task.summaries(summariser, [article.text], task.search)[0]
-    seen = trace(task.told(summariser, article.text, said), article.text, said)
-    own = [f"{word} ({share:.2f})" for word, share in zip(seen.queries, seen.about["p_gen"], strict=True)]
-    right = " ".join(article.summaries[0])
-    told = {"title": "Said and looked at", "note": f"Behind each word p_gen: 1 its own, 0 copied. Right: {right}"}
-    return [replace(seen, queries=own, about=told)]
 
 
 def reading(task: Reading, model: nn.Module) -> list[Trace]:
@@ -166,18 +109,3 @@ def playing(task: Playing, model: nn.Module) -> list[Trace]:
     }
     asked = [f"before pull {at + 1}" for at in range(len(labels))]
     return [Trace("playing", weights, asked, ["begin", *labels[:-1]], allowed=weights > 0, about=about)]
-
-
-def labelling(task: Labelling, model: nn.Module) -> list[Trace]:
-    """Who looked at whom, look by look and head by head."""
-    from regard.models.labeller import Labeller
-    from regard.show.labels import traces
-
-    drawn = task.problem.held_out(np.random.default_rng(SEED), 1, task.sizes.largest)
-    found, seen = traces(cast(Labeller, model), drawn, task.problem.told(drawn.items[0]))
-    said, right = (
-        " ".join(task.problem.answer(int(label)) for label in some)
-        for some in (found.scores.argmax(-1)[0], drawn.right[0])
-    )
-    note = f"Said: {said}. Right: {right}."
-    return [replace(one, about={"title": f"Look {one.layer + 1}, head {one.head + 1}", "note": note}) for one in seen]

@@ -7,9 +7,10 @@ from typing import Any, cast
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from regard.models.turing import Machine
+from regard.show.trace import Trace
 from regard.tasks.taping import Taping, shown
 from regard.tasks.turing_machine import BLANK, COPY, Moment, run
 
@@ -65,3 +66,48 @@ def pictured(figure: Any, task: Taping, model: nn.Module) -> None:
         heads(axes[4], trail.wrote[0, :, 0].numpy(), "where it wrote")
         heads(axes[5], trail.read[0, :, 0].numpy(), "where it read")
         machine(axes[6], run(COPY, "1011#"), "a Turing machine copies 1011")
+
+
+def looks(task: Taping, model: nn.Module) -> list[Trace]:
+    """Where heads stood on the tape, and what it holds at the end; an exact machine on the same view."""
+    batch = shown(task.problem.draw(np.random.default_rng(SEED), 1, task.data.largest), 0, 1)
+    trail = cast(Machine, model).trail(batch.inputs)
+    if trail.read is None or trail.wrote is None or trail.tape is None:
+        return []
+    right, said = batch.outputs[0], trail.outputs.sigmoid()[0]
+    asked = batch.asked.unsqueeze(1)
+    wrong = int((((said > 0.5) != (right > 0.5)) & asked).sum())
+    verdict = "every bit is right" if wrong == 0 else f"{wrong} of {int(asked.sum()) * right.shape[1]} bits are wrong"
+    found = []
+    for title, heads, name, bits in (
+        ("Where it wrote", trail.wrote, "shown", batch.inputs[0]),
+        ("Where it read", trail.read, f"said; {verdict}", said * asked),
+    ):
+        for head, weights in enumerate(heads[0].unbind(1)):
+            steps, places = ([str(number + 1) for number in range(count)] for count in weights.shape)
+            told = {
+                "title": f"{title}, head {head + 1}",
+                "note": "Steps across, places down. On the tape at the end, orange is below zero.",
+                "above": {"name": name, "rows": _rounded(bits.T)},
+                "beside": {"name": "the tape at the end", "rows": _rounded(trail.tape[0])},
+            }  # fmt: skip
+            found.append(Trace("tape", weights, steps, places, head=head, kind="tape", about=told))
+    return [*found, _exact("1011")]
+
+
+def _exact(text: str) -> Trace:
+    """A machine of rules copies a text."""
+    moments = run(COPY, f"{text}#")
+    heads = torch.zeros(len(moments), len(moments[0].tape))
+    heads[range(len(moments)), [moment.head for moment in moments]] = 1
+    steps, places = ([str(number + 1) for number in range(count)] for count in heads.shape)
+    told = {
+        "title": f"A Turing machine copies {text}",
+        "note": "The same view of a machine of rules: its head is at one place, and what stands there is one sign.",
+        "signs": [["" if sign == BLANK else sign for sign in moment.tape] for moment in moments],
+    }
+    return Trace("machine", heads, steps, places, kind="tape", about=told)
+
+
+def _rounded(table: Tensor) -> list[list[float]]:
+    return [[round(value, 3) for value in row] for row in table.tolist()]

@@ -17,8 +17,9 @@ from torch import Tensor
 
 from regard.attend.mechanism import Look
 
-Kind = Literal["text", "image", "points", "tape", "series"]
-"""What the keys are: words, places of a picture, points of a plane, cells of a tape, moments of a series."""
+Kind = Literal["text", "image", "points", "tape", "series", "prose", "ponder"]
+"""What the keys are: words, places of a picture, points of a plane, cells of a tape, moments of a series, words of a
+text that another tells again, steps of thought."""
 
 HIDDEN = 255
 SHADES = 254
@@ -41,8 +42,16 @@ class Trace:
     allowed: Bool[Tensor, "q k"] | None = None
     """What may be seen; None where everything may."""
     about: Mapping[str, Any] = field(default_factory=dict)
-    """What a kind needs beside labels: `grid` [rows, columns] and `image` (rows of greys from 0 to 1) for an image,
-    `places` [[x, y], ...] of the keys for points, `values` of the keys for a series."""
+    """A `title` and a `note`, and what a kind needs beside labels.
+
+    image: `grid` [rows, columns] of the keys, and `image`, rows of greys from 0 to 1.
+    points: `places` [[x, y], ...] of the keys; `sides`, what is joined as it was `said` and as is `right`,
+    [[from, to, step], ...] each; whether those are `arrows`.
+    tape: rows of bits step by step `above` it and what it holds place by place `beside` it ({name, rows} each), or
+    `signs`, what stands on it at each step.
+    series: `values` of the keys.
+    prose: `p_gen` of the queries, and `right`, texts as they should be.
+    ponder: `steps` of each query, and the places of those that are `asked`."""
 
     def __post_init__(self) -> None:
         told = (len(self.queries), len(self.keys))

@@ -29,7 +29,7 @@ SAMPLES = 5  # summaries shown beside the right ones
 class CopyingTask(Task):
     """Learn to summarise; words that nobody knows are copied."""
 
-    drawn_by, looked_by = "copying:pictured", "looks:copying"
+    drawn_by, looked_by = "copying:pictured", "copying:looks"
     best_by, best_is_highest = "rouge1", True
 
     def __init__(self, origin: Summaries, model: CopyingModel, search: Search, device: str = "cpu") -> None:

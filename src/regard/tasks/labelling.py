@@ -53,7 +53,7 @@ Measure = Callable[["Labelling", Labeller], Mapping[str, Scores]]
 class Labelling(Endless):
     """Learn the answers of a problem; fresh examples every epoch. `price` is what a step of thought costs (τ)."""
 
-    drawn_by, looked_by = "labels:labelling", "looks:labelling"
+    drawn_by, looked_by = "labels:labelling", "labels:looks"
 
     def __init__(
         self, problem: LabelProblem, build: Callable[[LabelProblem], Labeller], sizes: Sizes, seed: int,

@@ -44,7 +44,7 @@ class Pointed:
 class PointingTask(Endless):
     """Learn to answer problems of `data.smallest ... data.largest` points; fresh ones every epoch."""
 
-    drawn_by, looked_by = "points:pictured", "looks:pointing"
+    drawn_by, looked_by = "points:pictured", "points:looks"
     examples = "problems"
     best_by, best_is_highest = "exact", True
 
@@ -79,7 +79,7 @@ class PointingTask(Endless):
         greedy = self.search.model_copy(update={"beam": 1})
         sizes = range(self.data.smallest, self.data.largest + 1)
         found = [self.scores(cast(Pointer, model), size, 512 // len(sizes) + 1, greedy) for size in sizes]
-        return {name: float(np.nanmean([one[name] for one in found])) for name in found[0]}
+        return {name: _mean([one[name] for one in found]) for name in found[0]}
 
     def final(self, model: nn.Module) -> dict[str, dict[str, float]]:
         """Every size that is trained on, those of `data.tested`, and problems of a file, by the whole search."""
@@ -131,8 +131,7 @@ class PointingTask(Endless):
         found: dict[str, float] = {}
         for name, measure in self.problem.measures.items():
             values = np.array([measure(p, a, r) for p, a, r in zip(points, said, right, strict=True)])
-            found |= {name: float(np.nanmean(values)) if not np.isnan(values).all() else float("nan")}
-            found |= {f"no {name}": float(np.isnan(values).mean())}
+            found |= {name: _mean(values), f"no {name}": float(np.isnan(values).mean())}
         return found
 
     def answers(self, model: Pointer, points: Points, settings: Search) -> list[list[int]]:
@@ -156,6 +155,11 @@ class PointingTask(Endless):
         return "".join(
             f"{' '.join(map(str, a))}\n  > {' '.join(map(str, b))}\n" for a, b in zip(right, said, strict=True)
         )
+
+
+def _mean(values: Sequence[float] | np.ndarray) -> float:
+    """Of those that are numbers; none where none is."""
+    return float(np.nanmean(values)) if not np.isnan(values).all() else float("nan")
 
 
 def _exact(right: Answers, said: Sequence[list[int]]) -> float:

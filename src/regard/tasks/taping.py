@@ -48,7 +48,7 @@ def problem_of(data: TapeData) -> TapeProblem:
 class Taping(Endless):
     """Learn a rule on sequences of bits; fresh ones every epoch."""
 
-    drawn_by, looked_by = "tape:pictured", "looks:tape"
+    drawn_by, looked_by = "tape:pictured", "tape:looks"
     examples = "sequences"
     best_by, best_is_highest = "bits", False
 

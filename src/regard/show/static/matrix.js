@@ -1,5 +1,6 @@
 // A table of weights: as a matrix with its words around it, as a thumbnail, and as a drawing to take away.
 import { between, colour, el, number, say, shown, svg, themed } from "./dom.js";
+import { place, readable, within } from "./cells.js";
 
 const FONT = "13px system-ui, sans-serif";
 const CELL = 24;
@@ -52,7 +53,6 @@ export function matrix(trace, { label = "Alignment", onpoint = () => {} } = {}) 
     bands, frame, cells, words.rows, words.columns, cursor
   );
   picture.style.minWidth = `${Math.round(0.6 * across)}px`;  // on a phone it shrinks first, then it is scrolled
-  let here = [0, 0];
   const read = (row, column) => {
     const weight = trace.at(row, column);
     return `${shown(trace.queries[row])} → ${shown(trace.keys[column])}: ${weight === null ? "out of scope" : number(weight, 3)}`;
@@ -66,35 +66,13 @@ export function matrix(trace, { label = "Alignment", onpoint = () => {} } = {}) 
     place(bands[1], column !== null && { x: left + column * cell, y: top, width: cell, height: rows * cell });
     if (seen && aloud) say(read(row, column));
   }
-  function at(event) {
-    const box = picture.getBoundingClientRect(), zoom = across / box.width;
-    const column = Math.floor(((event.clientX - box.left) * zoom - left) / cell);
-    const row = Math.floor(((event.clientY - box.top) * zoom - top) / cell);
-    const inRow = row >= 0 && row < rows, inColumn = column >= 0 && column < columns;
-    return [inRow ? row : null, inColumn ? column : null];
-  }
-  function move(row, column) {
+  const at = (x, y) => [within(y, top, cell, rows), within(x, left, cell, columns)];
+  readable(picture, rows, columns, at, (row, column) => {
     point(row, column, true);
     onpoint(row, column);
-  }
-  picture.addEventListener("pointermove", (event) => move(...at(event)));
-  picture.addEventListener("pointerleave", () => move(null, null));
-  picture.addEventListener("focus", () => move(...here));
-  picture.addEventListener("blur", () => move(null, null));
-  picture.addEventListener("keydown", (event) => {
-    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-    if (!step || !rows || !columns) return;
-    event.preventDefault();
-    here = [(here[0] + step[0] + rows) % rows, (here[1] + step[1] + columns) % columns];
-    move(...here);
   });
   const legend = el("p", { class: "legend" }, "0", el("span", { class: "ramp" }), number(most, 2), trace.queries.some((_, row) => trace.keys.some((_, column) => trace.at(row, column) === null)) && [el("span", { class: "swatch" }), "out of scope"]);
   return { node: el("div", { class: "scroll" }, picture, legend), point };
-}
-
-function place(node, box) {
-  node.setAttribute("visibility", box ? "visible" : "hidden");
-  for (const [name, value] of Object.entries(box || {})) node.setAttribute(name, value);
 }
 
 /** The weights alone, small: a pixel each. */

@@ -3,6 +3,7 @@ import { card, choice, el, number, put, say, shown } from "./dom.js";
 import { traces } from "./data.js";
 import { copies } from "./copy.js";
 import { drawing, matrix } from "./matrix.js";
+import { share, word } from "./words.js";
 
 export const title = "Translate";
 export const view = "translation";
@@ -20,8 +21,8 @@ export async function render(panel, app) {
 
   function light(row, column, from) {
     const row_ = from === "source" ? null : row, column_ = from === "target" ? null : column;
-    sides.target.forEach((word, at) => shade(word, at === row_, column_ === null ? 0 : trace?.at(at, column_), best(column_, "column") === at));
-    sides.source.forEach((word, at) => shade(word, at === column_, row_ === null ? 0 : trace?.at(row_, at), best(row_, "row") === at));
+    sides.target.forEach((node, at) => shade(node, at === row_, column_ === null ? 0 : trace?.at(at, column_), best(column_, "column") === at));
+    sides.source.forEach((node, at) => shade(node, at === column_, row_ === null ? 0 : trace?.at(row_, at), best(row_, "row") === at));
     if (from !== "matrix") drawn?.point(row, column);
     if (from === "target" && row !== null) tell(row, best(row, "row"));
     if (from === "source" && column !== null) tell(best(column, "column"), column);
@@ -73,31 +74,15 @@ function words(parts, side, sides, light) {
   return segments.map(([text, at]) => {
     if (at < 0) return text;
     const [row, column] = side === "target" ? [at, null] : [null, at];
-    const word = el("span", { class: "w", tabindex: sides[side].length ? -1 : 0, "data-at": at }, text);
-    const on = () => light(row, column, side), off = () => light(null, null, side);
-    word.addEventListener("pointerenter", on);
-    word.addEventListener("pointerleave", off);
-    word.addEventListener("focus", on);
-    word.addEventListener("blur", off);
-    word.addEventListener("keydown", (event) => roam(event, sides[side], sides[side].indexOf(word)));
-    sides[side].push(word);
-    return [word, Array.isArray(parts[0]) ? null : " "];
+    const node = word(text, at, sides[side], (on) => (on ? light(row, column, side) : light(null, null, side)));
+    return [node, Array.isArray(parts[0]) ? null : " "];
   });
 }
 
-function roam(event, all, at) {
-  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-  if (!step) return;
-  event.preventDefault();
-  const next = all[(at + step + all.length) % all.length];
-  all.forEach((word) => word.setAttribute("tabindex", word === next ? 0 : -1));
-  next.focus();
-}
-
-function shade(word, here, weight, strongest) {
-  word.classList.toggle("here", here);
-  word.classList.toggle("lit", strongest);
-  word.style.setProperty("--share", weight ? Math.min(1, weight).toFixed(3) : "0");
+function shade(node, here, weight, strongest) {
+  node.classList.toggle("here", here);
+  node.classList.toggle("lit", strongest);
+  share(node, weight);
 }
 
 /** A line under each word: the surer the model, the fainter. */
