@@ -177,7 +177,7 @@ def test_pairs_differ_in_the_reason_alone_and_masked_ones_in_nothing():
 
 def test_stories_answer_themselves_when_read():
     """Read as text, fact by fact, by somebody who follows who has what, and where."""
-    problem = Story()
+    problem, kinds = Story(), set()
     drawn = problem.draw(RNG(1), 200, 4)
     for items, right, hard in zip(drawn.items, drawn.right, drawn.hard, strict=True):
         *facts, question = problem.told(items)
@@ -195,12 +195,17 @@ def test_stories_answer_themselves_when_read():
             for fact, (who, where) in zip(facts, links, strict=True)
             if "north" in fact
         }
-        ask = max((a for a in ASKS if question.startswith(f"{a} ")), key=len)
-        subject = question.removeprefix(f"{ask} ").removesuffix("?")
-        needed = ASKS.index(ask) + 1
-        found = went[subject] if needed == 1 else went[has[subject]]
-        assert problem.answer(right[0]) == (north[found] if needed == 3 else found)
+        ask = next(a for a in ASKS if question.startswith(f"{a} "))
+        subject = question.removeprefix(f"{ask} ").removeprefix("the ").removesuffix("?")
+        needed, beyond = 1, ask == ASKS[1]
+        if subject in has:
+            subject, needed = has[subject], needed + 1
+        if subject in went:
+            subject, needed = went[subject], needed + beyond
+        assert problem.answer(right[0]) == (north[subject] if beyond else subject)
         assert hard[0] == needed
+        kinds.add((needed, beyond))
+    assert kinds == {(1, False), (1, True), (2, False), (3, True)}
     assert set(drawn.hard.ravel().tolist()) == {1, 2, 3}
 
 

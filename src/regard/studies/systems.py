@@ -121,6 +121,7 @@ GOALS: dict[str, Sequence[Goal]] = {
     "stories": (
         Goal("facts=1", "right", "≥", 0.95),
         Goal("facts=2", "right", "≥", 0.95),
+        Goal("facts=3", "right", "≥", 0.95),
         Goal("facts=2", "steps where asked", "≥", 1.01, ("stories", "facts=1", "steps where asked")),
         Goal("facts=3", "steps where asked", "≥", 1.01, ("stories", "facts=2", "steps where asked")),
     ),

@@ -52,7 +52,7 @@ RIVALS = {
 }
 LONGEST = 20
 COLOURS = (ORANGE, BLUE, GREY)
-PRICES = (0.0, 0.01, 0.03, 0.1)
+PRICES = (0.0, 0.001, 0.01, 0.03, 0.1)
 PAPER = {"Universal Transformer": "0.34", "Transformer, as deep and wide": "0.07"}
 """Dehghani et al. 2019, table 3: decimal digits of sums at ten times the length, 400 for 40. Lamps are not theirs."""
 

@@ -16,7 +16,7 @@ from regard.tasks.labels import Drawn, LabelProblem, everywhere
 PEOPLE = ["Mary", "John", "Sandra", "Daniel", "Julie", "Bill", "Fred", "Jeff"]
 THINGS = ["apple", "ball", "book", "cup", "hat", "key", "lamp", "milk"]
 ROOMS = ["kitchen", "garden", "hallway", "bedroom", "office", "bathroom", "cellar", "attic"]
-ASKS = ("where is", "where is the", "what is north of the")
+ASKS = ("where is", "what is north of")
 SAYS = ("went to the", "took the", "is north of the")
 WORDS = ["", *SAYS, *ASKS, *PEOPLE, *THINGS, *ROOMS, *(f"({room})" for room in ROOMS)]
 """A room that is north of another is a word of its own, as are who did it and what it was done to."""
@@ -30,8 +30,8 @@ MOST = 3
 class Story(LabelProblem):
     """Everybody is somewhere and may have taken something; rooms lie north of rooms; all in any order.
 
-    Where is Mary (one fact), where is the apple (who has it, and where she is), what is north of the apple (and what
-    is north of there). How hard a question is, is how many facts it takes.
+    Where is Mary, what is north of the kitchen (one fact); where is the apple (who has it, and where she is); what is
+    north of the apple (and what is north of there). How hard a question is, is how many facts it takes.
     """
 
     words = len(WORDS)
@@ -54,9 +54,11 @@ class Story(LabelProblem):
         )
         facts = np.take_along_axis(facts, np.argsort(rng.random(facts.shape[:2]), 1)[..., None], 1)
         rows, whom, needed = np.arange(count), rng.integers(0, size, count), rng.integers(1, MOST + 1, count)
-        subject = np.where(needed == 1, people[rows, whom], things[rows, whom])
-        asked = np.stack((subject, NUMBER[ASKS[0]] + needed - 1, np.zeros(count, int)), -1)
-        right = np.where(needed == MOST, north[rows, whom], rooms[rows, whom])
+        either = rng.integers(0, 2, count)
+        beyond = np.select([needed == 1, needed == 2], [either, 0], 1)  # asked is not where it is, but what is north
+        known = np.stack((rooms + FIRST_ROOM, people, things))
+        asked = np.stack((known[needed - beyond, rows, whom], NUMBER[ASKS[0]] + beyond, np.zeros(count, int)), -1)
+        right = np.where(beyond == 1, north[rows, whom], rooms[rows, whom])
         items = np.concatenate((facts, asked[:, None]), 1)
         return Drawn(items, everywhere(count, [3 * size]), right[:, None], needed[:, None])
 
@@ -69,6 +71,5 @@ class Story(LabelProblem):
 
 def _said(fact: Sequence[int]) -> str:
     who, says, what = (WORDS[word].strip("()") for word in fact)
-    if says in ASKS:
-        return f"{says} {who}?"
-    return f"{'the ' if who in ROOMS else ''}{who} {says} {what}"
+    named = who if who in PEOPLE else f"the {who}"
+    return f"{says} {named}?" if says in ASKS else f"{named} {says} {what}"
