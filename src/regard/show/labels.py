@@ -98,6 +98,7 @@ def _ponder_bars(axes: Any, labels: Sequence[str], shares: np.ndarray, steps: np
     axes.set_yticks(range(len(labels)), labels, fontsize=7)
     axes.invert_yaxis()
     axes.set_xlim(0, shares.shape[1])
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_xlabel("steps of thought", fontsize=8)
     axes.spines[["top", "right"]].set_visible(False)
 
