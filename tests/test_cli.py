@@ -9,7 +9,7 @@ import pytest
 
 import regard
 from regard.attend import papers
-from regard.cli import COMMANDS, Group, main
+from regard.cli import COMMANDS, SPINS, Group, main
 
 
 def run(*arguments, **environment):
@@ -45,7 +45,7 @@ def every(group, before=()):
 def test_help_does_not_import_torch(arguments):
     code = f"""
 import sys
-from regard.cli import COMMANDS, Group, main
+from regard.cli import COMMANDS, SPINS, Group, main
 try:
     main({arguments})
 except SystemExit as ended:
@@ -65,6 +65,21 @@ def test_help_answers_at_once():
         return after.children_user + after.children_system - before.children_user - before.children_system
 
     assert min(seconds() for _ in range(5)) < 0.4
+
+
+def test_waiting_threads_sleep_unless_the_environment_says_how_they_wait():
+    code = "import os; from regard.cli import main; main(['--version']); print(os.environ.get('GOMP_SPINCOUNT'))"
+    alone = {name: value for name, value in os.environ.items() if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+
+    def told(**environment):
+        command = [sys.executable, "-c", code]
+        return subprocess.run(
+            command, capture_output=True, text=True, env={**alone, **environment}, timeout=60, check=True
+        )
+
+    assert told().stdout.split()[-1] == SPINS
+    assert told(GOMP_SPINCOUNT="7").stdout.split()[-1] == "7"
+    assert told(OMP_WAIT_POLICY="ACTIVE").stdout.split()[-1] == "None"
 
 
 def test_version():
