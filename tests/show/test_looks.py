@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from regard.show.looks import MOST, fitting
 from regard.show.page import Shown, page
 from regard.show.points import sides
 from regard.show.tape import _exact
@@ -109,6 +110,13 @@ def test_points_are_joined_up_to_the_step_that_is_chosen(browser: Any, tmp_path:
     assert shown.one("#readout").text == "step 2: 1: most at 0, 1.00"
     large = "return [...document.querySelectorAll('figure:first-child circle')].map((one) => +one.getAttribute('r'))"
     assert shown.run(large) == [3, 12, 3, 3]
+
+
+def test_of_many_tables_the_first_are_left_out_and_never_a_picture() -> None:
+    tables = [Trace(f"look {number}", HALF, ["a", "b"], ["c", "d", "e"]) for number in range(MOST + 3)]
+    kept = fitting([PONDER, *tables, TAPE])
+    assert [one.name for one in kept] == ["pondered", *(one.name for one in tables[3:]), "tape"]
+    assert len(fitting([PONDER, *tables[:MOST]])) == MOST + 1
 
 
 @pytest.mark.parametrize(

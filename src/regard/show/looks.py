@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SEED = 7
 MOST = 24
-"""Traces on a page; a model of many layers and heads has its last."""
+"""Tables of weights on a page; a model of many layers and heads has its last."""
 
 
 def shown(task: Task, model: nn.Module, name: str, about: str) -> Shown:
@@ -39,9 +39,17 @@ def shown(task: Task, model: nn.Module, name: str, about: str) -> Shown:
         traces: list[Trace] = getattr(import_module(f"regard.show.{module}"), function)(task, model.eval())
     if not traces:
         raise ValueError(f"{name} looks at nothing: it has a picture (--png F, --svg F), but no page")
-    if len(traces) > MOST:
-        about = f"{about} The last {MOST} of {len(traces)} looks."
-    return Shown([{"id": name, "name": name}], {name: {"looks": packed(traces[-MOST:])}}, name, about, first="looks")
+    kept = fitting(traces)
+    if len(kept) < len(traces):
+        about = f"{about} The last {MOST} of {MOST + len(traces) - len(kept)} tables of weights."
+    return Shown([{"id": name, "name": name}], {name: {"looks": packed(kept)}}, name, about, first="looks")
+
+
+def fitting(traces: Sequence[Trace]) -> list[Trace]:
+    """What has room on a page: every picture, and of tables of weights, which may be hundreds, the last."""
+    tables = [number for number, trace in enumerate(traces) if trace.kind == "text"]
+    left_out = set(tables[:-MOST])
+    return [trace for number, trace in enumerate(traces) if number not in left_out]
 
 
 def reading(task: Reading, model: nn.Module) -> list[Trace]:
