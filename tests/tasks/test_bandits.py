@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from regard.models.sequence_settings import SnailModel
 from regard.tasks.bandits import best_possible, gittins, greedy, indices, known, played, thompson, ucb1
@@ -118,6 +120,29 @@ def test_the_mean_of_the_estimate_is_the_exact_gradient():
         torch.testing.assert_close(found, exact, atol=4e-3, rtol=0)
         spreads.append(float(((paid - baseline) ** 2).mean()))
     assert spreads[1] < spreads[0]
+
+
+def test_luck_teaches_nothing():
+    """The same pulls of the same arms: whether they happened to pay or not, the loss is of what they are worth."""
+    here = Playing(BanditData(arms=3, pulls=4, rows=12), SnailModel(width=4, key=4, value=4, blocks=1), 1)
+    games = here.load(here.batches(0)[0])
+    losses = []
+    for dice in (torch.zeros_like(games.dice), torch.ones_like(games.dice)):  # every pull pays, none does
+        torch.manual_seed(0)
+        losses.append(here.loss(Deaf(3), replace(games, dice=dice), "model"))
+    assert losses[0].total == losses[1].total
+    assert losses[0].figures["loss"] < losses[1].figures["loss"]
+
+
+class Deaf(nn.Module):
+    """Plays what it prefers, whatever it is told."""
+
+    def __init__(self, arms: int) -> None:
+        super().__init__()
+        self.liked = nn.Parameter(torch.linspace(0, 1, arms))
+
+    def forward(self, told: torch.Tensor) -> torch.Tensor:
+        return self.liked.expand(*told.shape[:2], -1)
 
 
 def test_a_batch_is_the_same_whenever_it_is_drawn_and_parts_are_the_whole():

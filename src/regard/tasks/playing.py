@@ -65,13 +65,14 @@ class Playing(Endless):
         return Games(torch.from_numpy(chances.astype(np.float32)), torch.from_numpy(dice.astype(np.float32)))
 
     def loss(self, model: nn.Module, batch: Games, player: str) -> Loss:
-        """Play, then learn from what it paid, or from a teacher. Logged: pay that was missed."""
+        """Play, then learn from what the pulls were worth, or from a teacher. Logged: pay that was missed."""
         trail = self.play(model, batch)
         log_prob = model(told(trail, self.data.arms)).log_softmax(-1)
         if self.data.teacher == "pay":  # likelier becomes what paid more than the arms do on average
             usual = batch.chances.mean(1, keepdim=True) * torch.arange(self.data.pulls, 0, -1)
             chosen = log_prob.gather(-1, trail.pulled.unsqueeze(-1)).squeeze(-1)
-            total = policy_loss(chosen, to_go(trail.paid), usual)
+            worth = batch.chances.gather(1, trail.pulled)  # on average; what it paid is that and luck
+            total = policy_loss(chosen, to_go(worth), usual)
         else:
             total = -(taught(trail, self.data.arms) * log_prob).sum()
         missed = batch.chances.max(1).values * self.data.pulls - trail.paid.sum(1)
