@@ -105,11 +105,12 @@ class TestRealWorkers:
         lost = real.metric("regard_workers_lost_total")
         with ThreadPoolExecutor(8) as pool:
             found = [pool.submit(real.translate, LONG[: 100 + n]) for n in range(24)]
-            time.sleep(0.05)
+            found[0].result()  # it is at work
             for pid in set(real.crew.pids):
                 os.kill(pid, signal.SIGKILL)
             killed = time.monotonic()
-            assert [one.result().status_code for one in found] == [200] * 24
+            found += [pool.submit(real.translate, LONG[: 124 + n]) for n in range(8)]  # if it was idle
+            assert [one.result().status_code for one in found] == [200] * 32
         assert real.metric("regard_workers_lost_total") == lost + 1
         assert time.monotonic() - killed < 30
 
